@@ -1,0 +1,23 @@
+# Language level, warnings and optimisation, equal for all targets.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+
+add_library(stepscope_compiler INTERFACE)
+target_include_directories(stepscope_compiler INTERFACE "${CMAKE_SOURCE_DIR}")
+target_compile_options(stepscope_compiler INTERFACE
+    -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers -fno-omit-frame-pointer)
+if(STEPSCOPE_WERROR)
+    target_compile_options(stepscope_compiler INTERFACE -Werror)
+endif()
+
+find_program(STEPSCOPE_CCACHE ccache)
+if(STEPSCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${STEPSCOPE_CCACHE}")
+endif()

@@ -1,0 +1,66 @@
+// Recorder: registers tracks, labels, layers and primitives, owns the span buffers and the Collector thread that
+// drains them into a SessionSink about four times a second.
+// Owner: core/recording. Thread: registration from any thread (locked, not for the hot path); addStep() from the
+// training thread (lock-free); finish() once. Units: ticks for probes, ns in the sink.
+#pragma once
+
+#include "core/base/result.h"
+#include "core/recording/clock.h"
+#include "core/recording/span_buffer.h"
+#include "core/session/session_sink.h"
+
+#include <memory>
+#include <string_view>
+
+namespace stepscope::recording {
+
+using base::CounterId;
+using base::LabelId;
+using base::LayerId;
+using base::PrimitiveId;
+
+// A step as the training thread measured it; the Recorder converts the ticks.
+struct RawStep {
+    session::StepRow row; // start and duration are ignored
+    uint64_t startTicks = 0;
+    uint64_t endTicks = 0;
+};
+
+class Recorder {
+public:
+    struct Options {
+        int drainMilliseconds = 250;
+        size_t maxBlocksPerThread = 64;
+    };
+
+    // The sink must outlive the Recorder. Starts the Collector's thread.
+    explicit Recorder(session::SessionSink& sink);
+    Recorder(session::SessionSink& sink, Options options);
+    ~Recorder(); // stops the Collector; without finish() the session counts as cut short
+
+    // Buffer for the calling thread's new track. Valid until the Recorder is destroyed.
+    SpanBuffer* registerTrack(std::string_view name);
+
+    LabelId label(std::string_view name, session::SpanKind kind, session::Phase phase,
+                  LayerId layer = {}, PrimitiveId primitive = {}); // interned
+    LayerId addLayer(const session::LayerRow& layer);
+    PrimitiveId addPrimitive(const session::PrimitiveRow& primitive);
+    CounterId addCounter(std::string_view name, std::string_view unit);
+    void addEnvironment(std::string_view key, std::string_view value);
+    void addQuality(const session::QualityRow& row);
+    void setModelText(std::string_view text);
+
+    void addStep(const RawStep& step) noexcept;
+    void addCounterSample(CounterId counter, uint64_t atTicks, double value) noexcept;
+
+    // First failure of the sink so far (a full disk ...); cheap, may be asked once per step.
+    bool failed() const noexcept;
+    // Drains everything, finishes the sink and stops the Collector. Returns the first failure.
+    base::Status finish();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> m_impl;
+};
+
+} // namespace stepscope::recording

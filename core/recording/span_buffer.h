@@ -1,0 +1,61 @@
+// SpanBuffer: the finished spans of one thread on their way to the Collector.
+// Owner: core/recording. Thread: push() and setStep() by the owning thread, drain() by the Collector.
+// Single producer, single consumer, no locks; blocks are recycled, so a warm producer never allocates. When the
+// Collector falls behind, more blocks are taken up to the limit; beyond it spans are dropped and counted.
+#pragma once
+
+#include "core/base/ids.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+namespace stepscope::recording {
+
+struct RawSpan {
+    uint64_t start = 0; // ticks
+    uint64_t end = 0;   // ticks
+    uint32_t label = 0;
+    int32_t step = -1;
+};
+
+class SpanBuffer {
+public:
+    static constexpr size_t kBlockSpans = 16384;
+
+    explicit SpanBuffer(size_t maxBlocks = 64);
+    ~SpanBuffer();
+    SpanBuffer(const SpanBuffer&) = delete;
+    SpanBuffer& operator=(const SpanBuffer&) = delete;
+
+    void setStep(int32_t step) noexcept { m_step = step; } // step of the spans pushed from now on
+    void push(uint32_t label, uint64_t start, uint64_t end) noexcept
+    {
+        if (m_write == m_writeEnd) [[unlikely]] {
+            if (!nextBlock()) return; // dropped and counted
+        }
+        *m_write++ = RawSpan{start, end, label, m_step};
+        m_published.store(m_published.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    }
+
+    // Hands everything published so far to `take`, in order, in one or more calls. Collector only.
+    void drain(const std::function<void(std::span<const RawSpan>)>& take);
+    uint64_t dropped() const noexcept { return m_dropped.load(std::memory_order_relaxed); }
+
+private:
+    struct Block;
+    bool nextBlock() noexcept;
+
+    RawSpan* m_write = nullptr;
+    RawSpan* m_writeEnd = nullptr;
+    int32_t m_step = -1;
+    std::atomic<uint64_t> m_published{0};
+    std::atomic<uint64_t> m_dropped{0};
+    struct Impl;
+    std::unique_ptr<Impl> m_impl;
+};
+
+} // namespace stepscope::recording

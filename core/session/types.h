@@ -1,0 +1,142 @@
+// Vocabulary of a session: phases, span kinds and the rows of its small tables.
+// Owner: core/session. Thread: plain values. Units: ns, bytes, floating-point operations (FLOP).
+#pragma once
+
+#include "core/base/ids.h"
+#include "core/base/time_ns.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stepscope::session {
+
+using base::CounterId;
+using base::LabelId;
+using base::LayerId;
+using base::PrimitiveId;
+using base::StringId;
+using base::TimeNs;
+using base::TrackId;
+
+// Part of a training step. The numeric values are written to files: append only.
+enum class Phase : uint8_t {
+    none = 0,
+    setup = 1,        // before the first step: self-check, creation of primitives, tuning
+    dataWait = 2,     // the training thread waits for the loader
+    hostToDevice = 3, // the batch enters the backend's memory
+    forward = 4,
+    loss = 5,
+    backward = 6,
+    optimiser = 7,
+    deviceToHost = 8, // results leave the backend's memory
+    loading = 9,      // work of a loader thread, beside the step
+    evaluation = 10,  // test accuracy between epochs, not part of a step
+};
+inline constexpr int kPhaseCount = 11;
+
+// English name as shown ("data wait", "forward", ...) and stable key ("data-wait", "forward", ...).
+std::string_view phaseName(Phase phase);
+std::string_view phaseKey(Phase phase);
+
+// What a span measures. The numeric values are written to files: append only.
+enum class SpanKind : uint8_t {
+    other = 0,
+    step = 1,      // one training step, children are phases
+    phase = 2,     // children are layers
+    layer = 3,     // children are layers (containers) or primitives
+    primitive = 4, // one execution of a backend primitive
+    creation = 5,  // making primitives (compilation, tuning); a cost of the first step or of setup
+    task = 6,      // work of a helper thread, e.g. a loader making one batch
+};
+std::string_view spanKindName(SpanKind kind);
+
+// Flags of a primitive, shown and coloured by the views. Bits are written to files: append only.
+enum PrimitiveFlag : uint32_t {
+    kReference = 1u << 0, // the library's slow reference implementation ("ref")
+    kReorder = 1u << 1,   // a layout conversion
+    kNaive = 1u << 2,     // our deliberately naive code
+    kJit = 1u << 3,       // code generated at run time
+};
+
+// What is equal for all spans of one kind of event; a span row refers to one label.
+struct Label {
+    StringId name;
+    SpanKind kind = SpanKind::other;
+    Phase phase = Phase::none;
+    LayerId layer;         // none outside layers
+    PrimitiveId primitive; // set for kind primitive only
+    friend bool operator==(const Label&, const Label&) = default;
+};
+
+struct Track {
+    std::string name;   // "training", "loader 0", ...
+    int64_t threadId = 0; // of the operating system; 0 when unknown
+};
+
+struct StepRow {
+    int64_t index = 0; // 0-based number of the step since the start of training
+    int32_t epoch = 0; // 0-based
+    bool warmup = false; // left out of statistics
+    TimeNs start = 0;
+    TimeNs duration = 0;
+    int32_t samples = 0; // batch size of this step
+    double loss = 0;     // mean over the batch; NaN when not known
+    // Disturbances during the step. "thread" counts the training thread alone, "process" every thread.
+    int32_t threadInvoluntarySwitches = 0;
+    int32_t threadMinorFaults = 0;
+    int32_t threadMajorFaults = 0;
+    int32_t processInvoluntarySwitches = 0;
+    int32_t processMinorFaults = 0;
+
+    // A step is disturbed when the system interfered with the training thread.
+    bool disturbed() const { return threadInvoluntarySwitches > 0 || threadMinorFaults > 0 || threadMajorFaults > 0; }
+};
+
+struct LayerRow {
+    std::string name;  // last part of the path, "conv1" or "3"
+    std::string path;  // "features.conv1"; empty for the whole model
+    std::string type;  // "Conv", "Dense", "Chain", ...
+    std::string text;  // as Flux prints it: "Conv((5, 5), 1 => 6, relu)"
+    LayerId parent;    // none for the whole model
+    std::string input; // shapes as Flux prints them, "(28, 28, 1, 64)"
+    std::string output;
+    int64_t parameters = 0;     // number of trainable values, children included
+    int64_t forwardFlop = 0;    // per step at the recorded batch size, children included
+    int64_t backwardFlop = 0;
+    int64_t forwardBytes = 0;   // minimum memory traffic: inputs + parameters + outputs, float32
+    int64_t backwardBytes = 0;
+};
+
+struct PrimitiveRow {
+    std::string name;           // "conv1 forward", "conv1 weights gradient", ...
+    std::string kind;           // "convolution", "inner_product", "reorder", ...
+    std::string implementation; // the library's name, "jit:avx512_core"
+    std::string formats;        // "src:nchw wei:Acdb16a dst:nChw16c"
+    LayerId layer;
+    Phase phase = Phase::none;
+    int64_t flop = 0;  // per execution
+    int64_t bytes = 0; // per execution, inputs + outputs
+    int32_t threads = 1;
+    uint32_t flags = 0; // PrimitiveFlag
+};
+
+struct CounterRow {
+    std::string name; // "loss", "queue depth", ...
+    std::string unit; // "", "samples", "bytes", ...
+};
+
+struct EnvironmentRow {
+    std::string key; // "tool.version", "library.onednn", "cpu.model", "threads", "git.revision", "option.batch", ...
+    std::string value;
+};
+
+// Something skipped, repaired, clamped or lost, counted by reason.
+struct QualityRow {
+    std::string code;    // stable: "cut-short", "lost-spans", "damaged-chunk", ...
+    int64_t count = 0;
+    std::string message; // one English sentence
+};
+
+} // namespace stepscope::session
