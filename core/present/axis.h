@@ -1,0 +1,24 @@
+// Axis ticks at round numbers.
+// Owner: core/present. Thread: any; pure functions. Units: value units in, labels out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace stepscope::present {
+
+struct Tick {
+    double value = 0;
+    double position = 0; // pixels
+    std::string label;
+    bool major = true;
+};
+
+// Steps of 1, 2 or 5 times a power of ten, at most `maximum` of them, all within low..high.
+std::vector<double> niceTicks(double low, double high, int maximum);
+// For logarithmic axes: 1, 2, 5 per decade, thinned to `maximum`; low > 0.
+std::vector<double> niceLogTicks(double low, double high, int maximum);
+// Labels of durations (ns) on one axis: one common unit with just enough decimals to tell the ticks apart.
+std::vector<std::string> timeTickLabels(const std::vector<double>& ticksNs);
+
+} // namespace stepscope::present
