@@ -1,4 +1,4 @@
-# Language level, warnings and optimisation, equal for all targets.
+# Language level, warnings, optimisation and sanitizers, equal for all targets.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -15,6 +15,14 @@ target_compile_options(stepscope_compiler INTERFACE
     -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers -fno-omit-frame-pointer)
 if(STEPSCOPE_WERROR)
     target_compile_options(stepscope_compiler INTERFACE -Werror)
+endif()
+if(STEPSCOPE_SANITIZE)
+    # Debug checks of the standard library find what the sanitizers cannot: an index past a vector's end but inside its capacity.
+    target_compile_options(stepscope_compiler INTERFACE
+        "-fsanitize=${STEPSCOPE_SANITIZE}" -fno-sanitize-recover=all -UNDEBUG -D_GLIBCXX_ASSERTIONS)
+    target_link_options(stepscope_compiler INTERFACE "-fsanitize=${STEPSCOPE_SANITIZE}")
+    # GCC sees overflows that cannot happen once the sanitizers' own code is in the way.
+    target_compile_options(stepscope_compiler INTERFACE -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
 endif()
 
 find_program(STEPSCOPE_CCACHE ccache)
