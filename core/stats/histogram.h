@@ -34,7 +34,7 @@ struct Histogram {
 };
 
 // Number of bins: max(Freedman-Diaconis, Sturges) clamped to minBins..maxBins; an interquartile range of 0 gives
-// minBins. Values that are not finite, or not positive on a logarithmic scale, are left out of the bins.
+// minBins. Values that are not finite are left out; with values that are not positive the scale is linear.
 Histogram makeHistogram(std::span<const double> values, const HistogramOptions& options = {});
 
 // Bin of a value: 0..bins.size() - 1, bins.size() for the overflow, -1 below the range or without bins.
