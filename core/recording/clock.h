@@ -5,6 +5,7 @@
 #include "core/base/time_ns.h"
 
 #include <cstdint>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -14,7 +15,7 @@
 namespace stepscope::recording {
 
 namespace detail {
-extern const bool kUseTsc; // decided once at start-up: constant_tsc, nonstop_tsc and clocksource tsc
+extern const bool kUseTsc; // decided once at start-up: an invariant counter that the kernel itself trusts
 }
 
 inline uint64_t ticks() noexcept
@@ -29,18 +30,35 @@ inline uint64_t ticks() noexcept
 
 // Converts ticks() to ns since the origin fixed at construction. recalibrate() refines the rate against
 // CLOCK_MONOTONIC; it is called by the Collector only, before it converts a batch.
+//
+// A new rate holds only for ticks after the moment of its calibration, and errors are made good by a slightly
+// different rate, never by a jump. So toNs() is one continuous, monotonic function of the ticks, and a tick that
+// has passed converts to the same time for ever: children stay inside their parents across batches.
 class TickClock {
 public:
-    TickClock();
+    TickClock(); // takes about 2 ms: measures the rate
     void recalibrate();
     base::TimeNs toNs(uint64_t t) const;          // since the origin; negative before it
-    double nsPerTick() const { return m_nsPerTick; }
+    double nsPerTick() const { return m_segments.back().nsPerTick; }
     int64_t originUnixNs() const { return m_originUnixNs; } // wall-clock time of the origin
+
 private:
-    uint64_t m_originTicks = 0;
-    int64_t m_originMonotonicNs = 0;
+    friend class TickClockTest;
+    struct Pair { // one moment on both clocks
+        uint64_t ticks = 0;
+        int64_t monotonicNs = 0;
+    };
+    struct Segment {
+        uint64_t ticks = 0; // from here on
+        base::TimeNs ns = 0;
+        double nsPerTick = 1;
+    };
+    static Pair readBoth();
+    void recalibrate(const Pair& now);
+
+    Pair m_origin;
     int64_t m_originUnixNs = 0;
-    double m_nsPerTick = 1;
+    std::vector<Segment> m_segments; // ascending; never empty
 };
 
 } // namespace stepscope::recording

@@ -4,6 +4,7 @@
 // training thread (lock-free); finish() once. Units: ticks for probes, ns in the sink.
 #pragma once
 
+#include "core/base/huge_vector.h"
 #include "core/base/result.h"
 #include "core/recording/clock.h"
 #include "core/recording/span_buffer.h"

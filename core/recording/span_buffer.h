@@ -1,7 +1,8 @@
 // SpanBuffer: the finished spans of one thread on their way to the Collector.
 // Owner: core/recording. Thread: push() and setStep() by the owning thread, drain() by the Collector.
-// Single producer, single consumer, no locks; blocks are recycled, so a warm producer never allocates. When the
-// Collector falls behind, more blocks are taken up to the limit; beyond it spans are dropped and counted.
+// Single producer, single consumer, no locks. Blocks are made, touched and recycled by the Collector (the first ones
+// by the constructor), so a producer never allocates and never takes a page fault. When the Collector falls behind,
+// it makes more blocks up to the limit; a span without a free block is dropped and counted.
 #pragma once
 
 #include "core/base/ids.h"
@@ -22,7 +23,7 @@ struct RawSpan {
     int32_t step = -1;
 };
 
-class SpanBuffer {
+class alignas(64) SpanBuffer {
 public:
     static constexpr size_t kBlockSpans = 16384;
 
@@ -48,7 +49,9 @@ public:
 private:
     struct Block;
     bool nextBlock() noexcept;
+    void addBlocks(size_t count);
 
+    // Written by the producer alone, on a cache line of their own.
     RawSpan* m_write = nullptr;
     RawSpan* m_writeEnd = nullptr;
     int32_t m_step = -1;

@@ -11,8 +11,13 @@ namespace stepscope::session {
 
 // Sorts the spans of every track by (start, longer first), nests them and computes parents.
 // A span that overlaps its predecessor without nesting is clipped to its parent's end and counted in quality as
-// "overlapping-spans". records[t] are the spans of track t.
+// "overlapping-spans". records[t] are the spans of track t, best in order of completion (linear time then). A span
+// lies in another when it starts in [start, end) of it; of two equal spans the later record is the outer one.
 LoadedColumns nestSpans(std::vector<std::vector<SpanRecord>> records, std::vector<CounterSamples> counters = {});
+LoadedColumns nestSpans(std::vector<base::HugeVector<SpanRecord>> records, std::vector<CounterSamples> counters = {});
+
+// The quality row for clipped spans.
+QualityRow overlapQuality(int64_t count);
 
 class SessionBuilder final : public SessionSink {
 public:
@@ -36,14 +41,26 @@ public:
     base::Status finish() override { return {}; }
 
     SessionTables& tables() { return m_tables; }
-    // Ends building; the builder is empty afterwards.
+    // Ends building; the builder is empty afterwards. References that point nowhere are cleared and spans without
+    // a known label left out; both are counted in quality.
     SessionPtr build();
 
 private:
+    struct StringHash { // lets intern() look up without making a string
+        using is_transparent = void;
+        size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+    };
+    struct LabelHash {
+        size_t operator()(const Label& label) const noexcept;
+    };
+    void dropUnusableSpans();
+
     SessionTables m_tables;
-    std::unordered_map<std::string, uint32_t> m_stringIds;
-    std::vector<std::vector<SpanRecord>> m_spans;     // per track
+    std::unordered_map<std::string, uint32_t, StringHash, std::equal_to<>> m_stringIds;
+    std::unordered_map<Label, uint32_t, LabelHash> m_labelIds;
+    std::vector<base::HugeVector<SpanRecord>> m_spans; // per track
     std::vector<CounterSamples> m_counters;
+    int64_t m_lostSpans = 0;
 };
 
 } // namespace stepscope::session

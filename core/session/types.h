@@ -50,6 +50,7 @@ enum class SpanKind : uint8_t {
     creation = 5,  // making primitives (compilation, tuning); a cost of the first step or of setup
     task = 6,      // work of a helper thread, e.g. a loader making one batch
 };
+inline constexpr int kSpanKindCount = 7;
 std::string_view spanKindName(SpanKind kind);
 
 // Flags of a primitive, shown and coloured by the views. Bits are written to files: append only.

@@ -1,0 +1,51 @@
+#include "core/session/types.h"
+
+#include <array>
+
+namespace stepscope::session {
+
+namespace {
+
+struct Names {
+    std::string_view shown;
+    std::string_view key;
+};
+
+constexpr std::array<Names, kPhaseCount> kPhases{{
+    {"none", "none"},
+    {"setup", "setup"},
+    {"data wait", "data-wait"},
+    {"host to device", "host-to-device"},
+    {"forward", "forward"},
+    {"loss", "loss"},
+    {"backward", "backward"},
+    {"optimiser", "optimiser"},
+    {"device to host", "device-to-host"},
+    {"loading", "loading"},
+    {"evaluation", "evaluation"},
+}};
+
+constexpr std::array<std::string_view, kSpanKindCount> kKinds{
+    "other", "step", "phase", "layer", "primitive", "creation", "task"};
+
+} // namespace
+
+std::string_view phaseName(Phase phase)
+{
+    const auto index = static_cast<size_t>(phase);
+    return index < kPhases.size() ? kPhases[index].shown : kPhases[0].shown;
+}
+
+std::string_view phaseKey(Phase phase)
+{
+    const auto index = static_cast<size_t>(phase);
+    return index < kPhases.size() ? kPhases[index].key : kPhases[0].key;
+}
+
+std::string_view spanKindName(SpanKind kind)
+{
+    const auto index = static_cast<size_t>(kind);
+    return index < kKinds.size() ? kKinds[index] : kKinds[0];
+}
+
+} // namespace stepscope::session

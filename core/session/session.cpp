@@ -1,0 +1,80 @@
+#include "core/session/session.h"
+
+#include <exception>
+
+#include <fmt/format.h>
+
+namespace stepscope::session {
+
+namespace {
+
+// Views index by track and counter without looking: every Session has a slot for each.
+void completeColumns(LoadedColumns& columns, const SessionTables& tables)
+{
+    if (columns.spans.trackBegin.empty()) columns.spans.trackBegin.push_back(0);
+    while (columns.spans.trackBegin.size() < tables.tracks.size() + 1)
+        columns.spans.trackBegin.push_back(columns.spans.size());
+    if (columns.counters.size() < tables.counters.size()) columns.counters.resize(tables.counters.size());
+}
+
+} // namespace
+
+Session::Session(SessionTables tables, LoadedColumns columns) : m_tables(std::move(tables))
+{
+    m_tables.spanCount = columns.spans.size();
+    completeColumns(columns, m_tables);
+    m_columns = std::move(columns);
+}
+
+Session::Session(SessionTables tables, ColumnLoader loader) : m_tables(std::move(tables)), m_loader(std::move(loader))
+{
+}
+
+std::string_view Session::string(StringId id) const
+{
+    return id.index() < m_tables.strings.size() ? std::string_view(m_tables.strings[id.index()]) : std::string_view();
+}
+
+std::string_view Session::environmentValue(std::string_view key) const
+{
+    for (const EnvironmentRow& row : m_tables.environment)
+        if (row.key == key) return row.value;
+    return {};
+}
+
+const CounterSamples& Session::counterSamples(CounterId id) const
+{
+    static const CounterSamples kEmpty;
+    const auto& counters = columns().counters;
+    return id.index() < counters.size() ? counters[id.index()] : kEmpty;
+}
+
+std::vector<QualityRow> Session::quality() const
+{
+    std::vector<QualityRow> rows = m_tables.quality;
+    const std::lock_guard lock(m_qualityMutex);
+    if (m_columns) rows.insert(rows.end(), m_columns->quality.begin(), m_columns->quality.end());
+    return rows;
+}
+
+const LoadedColumns& Session::columns() const
+{
+    std::call_once(m_once, [this] {
+        if (m_columns) return;
+        LoadedColumns columns;
+        try {
+            if (m_loader) columns = m_loader();
+        } catch (const std::exception& e) {
+            columns = {};
+            columns.quality.push_back(
+                {"columns-not-loaded", 1, fmt::format("The spans could not be loaded: {}.", e.what())});
+        }
+        m_loader = nullptr; // releases what it holds
+        completeColumns(columns, m_tables);
+        const std::lock_guard lock(m_qualityMutex);
+        m_columns = std::move(columns);
+    });
+    return *m_columns;
+}
+
+} // namespace stepscope::session

@@ -1,0 +1,63 @@
+// SpanRuns: turns sorted runs of spans into the sorted, nested columns of a SpanTable, in linear time for the
+// nearly sorted data of a recording.
+// Owner: core/session. Thread: one at a time. Units: ns since the session's origin.
+//
+// Tracks are filled one after the other. Each run is sorted by (start, longer first); a run is merged with the
+// rows before it, which touches only the rows where the two overlap. Of spans with equal start and duration, the
+// one of the later run is the outer one, because a parent completes after its children; storedInOrder turns that
+// round for rows that were written in table order.
+#pragma once
+
+#include "core/session/session_sink.h"
+#include "core/session/span_table.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace stepscope::session {
+
+class SpanRuns {
+public:
+    // Where the rows of a new run are written; pointers to `count` rows each, uninitialised.
+    struct Rows {
+        TimeNs* start = nullptr;
+        TimeNs* duration = nullptr;
+        uint32_t* label = nullptr;
+        int32_t* step = nullptr;
+    };
+
+    explicit SpanRuns(size_t expectedSpans, bool storedInOrder = false);
+
+    // The rows that follow belong to the next track (the first call: track 0).
+    void beginTrack();
+    // Makes room for a run at the end of the current track. The caller fills it, sorted, and calls endRun() with
+    // the number of rows that it really filled.
+    Rows beginRun(size_t count);
+    void endRun(size_t filled);
+    // Sorts the records (of any order, best of all in order of completion) and adds them as one run.
+    void addRun(std::span<const SpanRecord> records);
+
+    // Merges what is left, computes parents and clips overlaps. The object is empty afterwards.
+    SpanTable finish();
+    int64_t overlapping() const { return m_overlapping; } // clipped spans, known after finish()
+
+private:
+    bool before(size_t a, size_t b) const;
+    void mergeLastTwo();
+    void endTrack();
+    void nestTrack(size_t begin, size_t end);
+    bool placeCompleted(std::span<const SpanRecord> records, const Rows& rows);
+    void sortInto(std::span<const SpanRecord> records, const Rows& rows);
+
+    SpanTable m_table;
+    bool m_storedInOrder = false;
+    size_t m_size = 0;                // filled rows
+    std::vector<size_t> m_runBegins;  // of the current track
+    std::vector<SpanRecord> m_merge;  // the moved part of the later run
+    std::vector<uint32_t> m_scratch;  // subtree sizes, orders and stacks
+    std::vector<uint32_t> m_stack;
+    int64_t m_overlapping = 0;
+};
+
+} // namespace stepscope::session
