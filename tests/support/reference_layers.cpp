@@ -18,7 +18,10 @@ Dims orElse(const Dims& dims, const Dims& otherwise) { return dims.empty() ? oth
 Dims spatialOf(const Tensor& x) { return {x.shape.begin() + 1, x.shape.end()}; }
 
 // Offset into a weight of one kernel position: a true convolution reads the kernel from its far end.
-int64_t kernelOffset(const Window& window, bool flipped, int64_t k) { return flipped ? window.kernelSize() - 1 - k : k; }
+int64_t kernelOffset(const Window& window, bool flipped, int64_t k)
+{
+    return flipped ? window.kernelSize() - 1 - k : k;
+}
 
 } // namespace
 
@@ -31,12 +34,16 @@ int64_t sizeOf(const Dims& dims)
 }
 
 Tensor::Tensor(Dims sampleShape, int64_t samples, double fill)
-    : shape(std::move(sampleShape)), count(samples), values(static_cast<size_t>(sizeOf(shape) * samples), fill)
+    : shape(std::move(sampleShape)),
+      count(samples),
+      values(static_cast<size_t>(sizeOf(shape) * samples), fill)
 {
 }
 
 Tensor::Tensor(Dims sampleShape, int64_t samples, Values given)
-    : shape(std::move(sampleShape)), count(samples), values(std::move(given))
+    : shape(std::move(sampleShape)),
+      count(samples),
+      values(std::move(given))
 {
 }
 
@@ -89,7 +96,8 @@ Tensor convForward(const model::LayerOptions& options, bool flipped, const Tenso
                    const Values& bias)
 {
     const Window window(options, spatialOf(x), Dims(options.kernel.size(), 1));
-    const int64_t in = x.shape[0], out = options.out, inPerGroup = in / options.groups, outPerGroup = out / options.groups;
+    const int64_t in = x.shape[0], out = options.out, inPerGroup = in / options.groups,
+                  outPerGroup = out / options.groups;
     Tensor y(window.outputShape(out), x.count);
     for (int64_t n = 0; n < x.count; ++n)
         for (int64_t o = 0; o < out; ++o) {
@@ -111,7 +119,8 @@ ConvGradients convBackward(const model::LayerOptions& options, bool flipped, con
                            const Tensor& dy)
 {
     const Window window(options, spatialOf(x), Dims(options.kernel.size(), 1));
-    const int64_t in = x.shape[0], out = options.out, inPerGroup = in / options.groups, outPerGroup = out / options.groups;
+    const int64_t in = x.shape[0], out = options.out, inPerGroup = in / options.groups,
+                  outPerGroup = out / options.groups;
     ConvGradients g{Tensor(x.shape, x.count), Values(weight.size(), 0.0), Values(options.bias ? out : 0, 0.0)};
     for (int64_t n = 0; n < x.count; ++n)
         for (int64_t o = 0; o < out; ++o) {
@@ -168,8 +177,8 @@ Tensor meanPoolForward(const model::LayerOptions& options, const Tensor& x)
     Tensor y(window.outputShape(x.shape[0]), x.count);
     for (int64_t plane = 0; plane < x.count * x.shape[0]; ++plane)
         window.forEach([&](int64_t position, int64_t, int64_t at) {
-            y.values[plane * window.outputSize() + position]
-                += x.values[plane * window.inputSize() + at] / double(window.kernelSize());
+            y.values[plane * window.outputSize() + position] +=
+                x.values[plane * window.inputSize() + at] / double(window.kernelSize());
         });
     return y;
 }
@@ -180,8 +189,8 @@ Tensor meanPoolBackward(const model::LayerOptions& options, const Tensor& x, con
     Tensor dx(x.shape, x.count);
     for (int64_t plane = 0; plane < x.count * x.shape[0]; ++plane)
         window.forEach([&](int64_t position, int64_t, int64_t at) {
-            dx.values[plane * window.inputSize() + at]
-                += dy.values[plane * window.outputSize() + position] / double(window.kernelSize());
+            dx.values[plane * window.inputSize() + at] +=
+                dy.values[plane * window.outputSize() + position] / double(window.kernelSize());
         });
     return dx;
 }
@@ -202,7 +211,8 @@ Tensor denseForward(const model::LayerOptions& options, const Tensor& x, const V
     return y;
 }
 
-DenseGradients denseBackward(const model::LayerOptions& options, const Tensor& x, const Values& weight, const Tensor& dy)
+DenseGradients denseBackward(const model::LayerOptions& options, const Tensor& x, const Values& weight,
+                             const Tensor& dy)
 {
     DenseGradients g{Tensor(x.shape, x.count), Values(weight.size(), 0.0), Values(options.bias ? options.out : 0, 0.0)};
     const int64_t rows = static_cast<int64_t>(x.values.size()) / options.in;

@@ -34,7 +34,7 @@ Values oneHot(const std::vector<int32_t>& labels, int64_t classes);
 class ReferenceOptimiser {
 public:
     explicit ReferenceOptimiser(model::OptimiserSpec spec) : m_spec(std::move(spec)) {}
-    void update(Values& x, Values g); // one step; g by value: modifiers change it
+    void update(Values& x, Values g);               // one step; g by value: modifiers change it
     const Values& first() const { return m_first; } // velocity or first moment
 
 private:

@@ -102,7 +102,9 @@ ReferenceNetwork::ReferenceNetwork(const model::ModelFile& file)
 }
 
 ReferenceNetwork::ReferenceNetwork(const model::Model& model, model::LossSpec loss, model::OptimiserSpec optimiser)
-    : m_model(model), m_loss(loss), m_optimiser(std::move(optimiser))
+    : m_model(model),
+      m_loss(loss),
+      m_optimiser(std::move(optimiser))
 {
     for (uint32_t i = 0; i < m_model.layers.size(); ++i)
         initialise(m_model.layers[i], m_nodes[i]);
@@ -129,10 +131,18 @@ void ReferenceNetwork::initialise(const Layer& layer, Node& node)
     if (o.bias) node.parameters[1] = Values(o.out, 0.0);
 }
 
+std::vector<int> ReferenceNetwork::parameterIndices(base::LayerId layer) const
+{
+    std::vector<int> indices;
+    for (const auto& [index, values] : m_nodes.at(layer.value).parameters)
+        indices.push_back(index);
+    return indices;
+}
+
 int ReferenceNetwork::trainedParameters(base::LayerId layer) const
 {
     int trained = 0;
-    for (const auto& [index, values] : m_nodes.at(layer.value).parameters)
+    for (int index : parameterIndices(layer))
         trained += index < kRunningMean ? 1 : 0;
     return trained;
 }
@@ -217,7 +227,7 @@ Tensor ReferenceNetwork::forwardNorm(const Layer& layer, Node& node, const Tenso
     const Grouping grouping = batch ? Grouping::perChannel(x) : Grouping::perRun(x, sizeOf(o.normShape));
     node.active = !batch || training || !o.trackStats;
     node.moments = node.active ? grouping.moments(x.values)
-                                        : Moments{node.parameters[kRunningMean], node.parameters[kRunningVariance]};
+                               : Moments{node.parameters[kRunningMean], node.parameters[kRunningVariance]};
     node.xhat = normalise(grouping, node.moments, o.eps, x.values);
     if (batch && training && o.trackStats) {
         const double n = double(grouping.groupSize());
@@ -296,8 +306,7 @@ Tensor ReferenceNetwork::backwardLayer(base::LayerId id, const Tensor& dy)
     case LayerKind::conv:
     case LayerKind::crossCor: {
         const Tensor dz = activationGradient(layer.options.activation, node.z, node.y, dy);
-        ConvGradients g
-            = convBackward(layer.options, layer.kind == LayerKind::conv, node.x, node.parameters.at(0), dz);
+        ConvGradients g = convBackward(layer.options, layer.kind == LayerKind::conv, node.x, node.parameters.at(0), dz);
         node.gradients[0] = g.dw;
         if (layer.options.bias) node.gradients[1] = g.db;
         return g.dx;

@@ -15,13 +15,15 @@ namespace stepscope::testing {
 class ReferenceNetwork {
 public:
     explicit ReferenceNetwork(const model::ModelFile& file);
-    explicit ReferenceNetwork(const model::Model& model, model::LossSpec loss = {}, model::OptimiserSpec optimiser = {});
+    explicit ReferenceNetwork(const model::Model& model, model::LossSpec loss = {},
+                              model::OptimiserSpec optimiser = {});
 
     const model::Model& model() const { return m_model; }
 
     // Weights start at 0, scales, γ and running σ² at 1; tests set or copy them.
     Values& parameter(base::LayerId layer, int index) { return m_nodes.at(layer.value).parameters.at(index); }
     const Values& gradient(base::LayerId layer, int index) const { return m_nodes.at(layer.value).gradients.at(index); }
+    std::vector<int> parameterIndices(base::LayerId layer) const;
     // Trained parameters of a layer, without the running statistics.
     int trainedParameters(base::LayerId layer) const;
     // Every parameter uniform in [-amplitude, amplitude] (γ, scale and running σ² around 1), rounded to float.
@@ -52,7 +54,7 @@ private:
         Tensor x, z, y;
         Values xhat;
         Moments moments;
-        bool active = false; // batch statistics or a dropout mask were used
+        bool active = false;          // batch statistics or a dropout mask were used
         std::vector<Tensor> branches; // of connections
     };
 

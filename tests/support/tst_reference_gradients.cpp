@@ -86,27 +86,38 @@ void TestReferenceGradients::layers_data()
     row("dense", dense(4, 3, tanh), {4});
     row("dense over rows", dense(4, 3), {2, 4});
     row("dense without bias", with(dense(4, 3), [](auto& o) { o.bias = false; }), {4});
-    row("naive dense", [&] {
-        LayerTree t = dense(4, 3, tanh);
-        t.layer.kind = LayerKind::naiveDense;
-        return t;
-    }(), {4});
+    row("naive dense",
+        [&] {
+            LayerTree t = dense(4, 3, tanh);
+            t.layer.kind = LayerKind::naiveDense;
+            return t;
+        }(),
+        {4});
     row("conv", conv({3, 2}, 2, 3, tanh), {2, 5, 6});
-    row("conv, stride, pads, dilation", with(conv({3, 2}, 2, 3), [](auto& o) {
-        o.stride = {2, 1}, o.padLow = {1, 0}, o.padHigh = {2, 3}, o.dilation = {1, 2};
-    }), {2, 5, 6});
+    row("conv, stride, pads, dilation",
+        with(conv({3, 2}, 2, 3),
+             [](auto& o) {
+                 o.stride = {2, 1}, o.padLow = {1, 0}, o.padHigh = {2, 3}, o.dilation = {1, 2};
+             }),
+        {2, 5, 6});
     row("conv, groups, no bias", with(conv({2, 2}, 4, 6), [](auto& o) { o.groups = 2, o.bias = false; }), {4, 3, 3});
     row("conv, depthwise", with(conv({2, 2}, 3, 6), [](auto& o) { o.groups = 3; }), {3, 3, 4});
     row("conv 1-D", with(conv({3}, 2, 3), [](auto& o) { o.padLow = {1}, o.padHigh = {2}; }), {2, 7});
     row("conv 3-D", conv({2, 1, 2}, 2, 2), {2, 3, 2, 3});
     row("cross-correlation", crossCor({3, 2}, 2, 3, tanh), {2, 5, 6});
     row("max pool", pool(LayerKind::maxPool, {2, 2}), {2, 5, 6});
-    row("max pool, overlapping, padded", with(pool(LayerKind::maxPool, {3, 2}), [](auto& o) {
-        o.stride = {2, 1}, o.padLow = {1, 0}, o.padHigh = {1, 1};
-    }), {2, 5, 6});
-    row("mean pool", with(pool(LayerKind::meanPool, {3, 2}), [](auto& o) {
-        o.stride = {2, 1}, o.padLow = {1, 0}, o.padHigh = {1, 1};
-    }), {2, 5, 6});
+    row("max pool, overlapping, padded",
+        with(pool(LayerKind::maxPool, {3, 2}),
+             [](auto& o) {
+                 o.stride = {2, 1}, o.padLow = {1, 0}, o.padHigh = {1, 1};
+             }),
+        {2, 5, 6});
+    row("mean pool",
+        with(pool(LayerKind::meanPool, {3, 2}),
+             [](auto& o) {
+                 o.stride = {2, 1}, o.padLow = {1, 0}, o.padHigh = {1, 1};
+             }),
+        {2, 5, 6});
     row("global max pool", layerOf(LayerKind::globalMaxPool), {3, 3, 4});
     row("global mean pool", layerOf(LayerKind::globalMeanPool), {3, 3, 4});
     row("batch norm of features", norm(LayerKind::batchNorm, {3}, tanh), {3});
@@ -128,9 +139,11 @@ void TestReferenceGradients::layers_data()
     row("parallel +", parallel(Connection::add, {dense(4, 3), dense(4, 3, tanh), dense(4, 3)}), {4});
     row("parallel *", parallel(Connection::multiply, {dense(4, 3), dense(4, 3, tanh), dense(4, 3)}), {4});
     row("parallel cat", parallel(Connection::concatenate, {conv({1, 1}, 2, 3), conv({1, 1}, 2, 1, tanh)}), {2, 2, 3});
-    row("nested", chain({conv({3, 3}, 1, 2, tanh), norm(LayerKind::batchNorm, {2}),
-                         skip(chain({conv({1, 1}, 2, 2), function(tanh)}), Connection::add),
-                         pool(LayerKind::maxPool, {2, 2}), layerOf(LayerKind::flatten), dense(8, 3)}), {1, 6, 6});
+    row("nested",
+        chain({conv({3, 3}, 1, 2, tanh), norm(LayerKind::batchNorm, {2}),
+               skip(chain({conv({1, 1}, 2, 2), function(tanh)}), Connection::add), pool(LayerKind::maxPool, {2, 2}),
+               layerOf(LayerKind::flatten), dense(8, 3)}),
+        {1, 6, 6});
 }
 
 void TestReferenceGradients::layers()

@@ -32,8 +32,10 @@ void compare(const Values& actual, const Values& expected, double tolerance = 1e
     QCOMPARE(actual.size(), expected.size());
     for (size_t i = 0; i < actual.size(); ++i) {
         const bool equal = actual[i] == expected[i] || std::abs(actual[i] - expected[i]) <= tolerance;
-        QVERIFY2(equal, qPrintable(QString("value %1 is %2, expected %3").arg(i).arg(actual[i], 0, 'g', 17)
-                                       .arg(expected[i], 0, 'g', 17)));
+        QVERIFY2(
+            equal,
+            qPrintable(
+                QString("value %1 is %2, expected %3").arg(i).arg(actual[i], 0, 'g', 17).arg(expected[i], 0, 'g', 17)));
     }
 }
 
@@ -176,9 +178,9 @@ void TestReferenceNetwork::groupsSeeOnlyTheirOwnChannels()
 
 void TestReferenceNetwork::shapesOfASmallConvolutionalNetwork()
 {
-    ReferenceNetwork net = networkOf(chain({conv({2, 2}, 1, 16), pool(LayerKind::maxPool, {2, 2}), conv({2, 2}, 16, 8),
-                                            pool(LayerKind::maxPool, {2, 2}), layerOf(LayerKind::flatten),
-                                            dense(288, 10)}));
+    ReferenceNetwork net =
+        networkOf(chain({conv({2, 2}, 1, 16), pool(LayerKind::maxPool, {2, 2}), conv({2, 2}, 16, 8),
+                         pool(LayerKind::maxPool, {2, 2}), layerOf(LayerKind::flatten), dense(288, 10)}));
     const Tensor& y = net.forward(Tensor({1, 28, 28}, 5, 1.0), false);
     QCOMPARE(net.layerOutput(base::LayerId(5u)).shape, Dims{288});
     QCOMPARE(y.shape, Dims{10});
@@ -220,8 +222,8 @@ void TestReferenceNetwork::layerNormNormalisesEachSample()
     net.parameter(kRoot, 0) = {1, 2, 3};
     net.parameter(kRoot, 1) = {0, 0, 10};
     const double s = std::sqrt(1.5); // of 1, 2, 3: biased variance 2/3
-    compare(net.forward(Tensor({3}, 2, Values{1, 2, 3, 10, 20, 30}), false).values, {-s, 0, 3 * s + 10, -s, 0, 3 * s + 10},
-            1e-4);
+    compare(net.forward(Tensor({3}, 2, Values{1, 2, 3, 10, 20, 30}), false).values,
+            {-s, 0, 3 * s + 10, -s, 0, 3 * s + 10}, 1e-4);
 }
 
 void TestReferenceNetwork::dropoutScalesWhatItKeeps()
