@@ -27,5 +27,7 @@ endif()
 
 find_program(STEPSCOPE_CCACHE ccache)
 if(STEPSCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${STEPSCOPE_CCACHE}")
+    # Without these settings ccache declines every source that uses a precompiled header.
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${STEPSCOPE_CCACHE}")
+    add_compile_options(-fpch-preprocess)
 endif()

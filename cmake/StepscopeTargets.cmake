@@ -34,6 +34,9 @@ function(stepscope_test source)
     if(NOT TARGET ${target})
         add_executable(${target} "${CMAKE_SOURCE_DIR}/tests/${source}" ${ARG_SOURCES})
         set_target_properties(${target} PROPERTIES AUTOMOC ON)
+        target_precompile_headers(${target} REUSE_FROM stepscope_test_pch)
+        set_source_files_properties("${CMAKE_CURRENT_BINARY_DIR}/${target}_autogen/mocs_compilation.cpp"
+            PROPERTIES SKIP_PRECOMPILE_HEADERS ON) # next to empty, as tests include their .moc
         target_link_libraries(${target} PRIVATE stepscope_compiler Qt6::Test ${ARG_EXTERNAL})
         target_compile_definitions(${target} PRIVATE
             STEPSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" STEPSCOPE_BINARY_DIR="${CMAKE_BINARY_DIR}" STEPSCOPE_TRACES_DIR="${STEPSCOPE_TRACES}")
