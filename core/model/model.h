@@ -92,6 +92,7 @@ struct LayerOptions {
     Dims normShape;             // layerNorm: trailing (fastest) dims, row-major
     double p = 0;               // dropout
     Connection connection = Connection::add; // skipConnection, parallel
+    int concatenateDim = 0;     // concatenate: Flux's 1-based dimension; shape inference makes sure it is axis 0 here
 };
 
 struct Cost {
@@ -127,6 +128,7 @@ struct LossSpec {
     double delta = 1;              // huber
     double eps = 1.1920929e-07;    // crossentropy, binarycrossentropy: eps(Float32)
     bool sumAggregate = false;     // agg = sum instead of mean
+    int line = 0, column = 0;      // where it stands in the text
 };
 const char* lossName(LossKind kind); // Flux spelling
 
@@ -148,6 +150,7 @@ struct OptimiserSpec {
     };
     std::vector<Modifier> modifiers;
     std::string text; // as written
+    int line = 0, column = 0; // where it stands in the text
 };
 
 enum class DataKind { made, fashionMnist, mnist, idx, csv, raw };
@@ -174,6 +177,7 @@ struct DataSpec {
     };
     std::vector<Transform> transforms;
     std::string text; // as written
+    int line = 0, column = 0;  // where it stands in the text
 };
 
 // A whole model file.

@@ -14,6 +14,10 @@ base::Status inferShapes(ModelFile& file, const Dims& input);
 // The shape the first layers imply when the data cannot tell: {in} for Dense; empty when it cannot be known.
 Dims impliedInput(const Model& model);
 
+// The input shape as far as the file alone can tell: `input = ...`, else the data's (28 x 28 for the MNIST sets), else the
+// implied one. Empty when it cannot be known.
+Dims knownInput(const ModelFile& file);
+
 // "(28, 28, 1, 64)": Flux order, batch last; a batch of 0 prints ":".
 std::string fluxShape(const Dims& dims, int64_t batch);
 
