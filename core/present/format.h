@@ -10,20 +10,20 @@
 
 namespace stepscope::present {
 
-// Four significant digits with the fitting unit: "0 ns", "850 ns", "12.34 µs", "1.234 ms", "12.35 s", "2 min 05 s",
-// "3 h 07 min". "—" for NaN or infinity.
+// Four significant digits with the fitting unit: "0 ns", "850 ns", "12.34 µs", "1.234 ms", "12.35 s"; from two minutes
+// on "2 min 05 s", "3 h 07 min". "—" for NaN or infinity.
 std::string formatTime(double ns);
-// "1234567 ns" in full, for exact hover text: "1 234 567 ns".
+// In full, for exact hover text: "1 234 567 ns".
 std::string formatTimeExact(base::TimeNs ns);
-// "512 B", "1.5 KiB", "173.5 KiB", "2.34 GiB".
+// "512 B", "1.500 KiB", "173.5 KiB", "2.340 GiB": four significant digits.
 std::string formatBytes(double bytes);
-// Thousands separated by a thin rule that survives copying: "1_234_567", as Julia and Flux print numbers.
+// "1_234_567", as Julia and Flux print numbers.
 std::string formatCount(int64_t count);
-// "1.23 GFLOP/s", "845 MFLOP/s"; "" for 0 (unknown).
+// Three significant digits: "1.23 GFLOP/s", "845 MFLOP/s"; "" for 0 (unknown).
 std::string formatFlopRate(double flopPerSecond);
 // "12.3 GB/s"; "" for 0 (unknown).
 std::string formatByteRate(double bytesPerSecond);
-// "12.3 %"; "<0.1 %" for a positive share that would print as 0; "100 %".
+// "12.3 %"; "<0.1 %" for a positive share that would print as 0.
 std::string formatShare(double share);
 // Loss, ratios: at most `digits` significant digits, "—" for NaN.
 std::string formatNumber(double value, int digits = 4);

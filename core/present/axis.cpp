@@ -1,0 +1,98 @@
+#include "core/present/axis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace stepscope::present {
+
+namespace {
+
+bool usable(double low, double high, int maximum) { return std::isfinite(low) && std::isfinite(high) && high >= low && maximum > 0; }
+
+// 1, 2, 5, 10, 20, ... : the smallest of them that is at least `least`.
+double niceStep(double least)
+{
+    const double power = std::pow(10.0, std::floor(std::log10(least)));
+    for (const double factor : {1.0, 2.0, 5.0})
+        if (factor * power >= least * (1 - 1e-9)) return factor * power;
+    return 10 * power;
+}
+
+} // namespace
+
+std::vector<double> niceTicks(double low, double high, int maximum)
+{
+    if (!usable(low, high, maximum)) return {};
+    const double range = high - low;
+    // Ticks closer than the resolution of the numbers themselves cannot be told apart.
+    if (!(range > std::max(std::abs(low), std::abs(high)) * 1e-13)) return {low};
+    double step = niceStep(range / maximum);
+    for (;; step = niceStep(step * 1.5)) {
+        const double first = std::ceil(low / step - 1e-9), last = std::floor(high / step + 1e-9);
+        if (last - first + 1 > maximum) continue;
+        std::vector<double> ticks;
+        for (double i = first; i <= last; ++i)
+            ticks.push_back(i * step);
+        return ticks;
+    }
+}
+
+std::vector<double> niceLogTicks(double low, double high, int maximum)
+{
+    if (!usable(low, high, maximum) || !(low > 0)) return {};
+    const int firstDecade = static_cast<int>(std::floor(std::log10(low))), lastDecade = static_cast<int>(std::floor(std::log10(high)));
+    const auto collect = [&](std::initializer_list<double> factors, int everyDecade) {
+        std::vector<double> ticks;
+        for (int decade = firstDecade; decade <= lastDecade; ++decade) {
+            if (decade % everyDecade != 0) continue;
+            for (const double factor : factors) {
+                const double value = factor * std::pow(10.0, decade);
+                if (value >= low * (1 - 1e-12) && value <= high * (1 + 1e-12)) ticks.push_back(value);
+            }
+        }
+        return ticks;
+    };
+    std::vector<double> ticks = collect({1, 2, 5}, 1);
+    if (ticks.size() < 3) return niceTicks(low, high, maximum); // less than a decade: linear steps are denser
+    const auto tooMany = [&] { return static_cast<int>(ticks.size()) > maximum; };
+    for (int every = 1; tooMany() && every <= lastDecade - firstDecade + 1; ++every)
+        ticks = collect({1}, every);
+    if (tooMany()) ticks.resize(static_cast<size_t>(maximum));
+    return ticks;
+}
+
+std::vector<std::string> timeTickLabels(const std::vector<double>& ticksNs)
+{
+    struct Unit {
+        double scale;
+        const char* name;
+    };
+    static constexpr std::array<Unit, 4> kUnits{{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
+    double largest = 0;
+    for (const double tick : ticksNs)
+        largest = std::max(largest, std::abs(tick));
+    const Unit* unit = &kUnits.back();
+    for (const Unit& candidate : kUnits) {
+        if (largest < candidate.scale * (1 - 1e-9)) continue;
+        unit = &candidate;
+        break;
+    }
+    std::vector<std::string> labels;
+    for (int decimals = 0; decimals <= 9; ++decimals) {
+        labels.clear();
+        const double power = std::pow(10.0, decimals);
+        bool exact = true;
+        for (const double tick : ticksNs) {
+            const double value = tick / unit->scale;
+            exact = exact && std::abs(std::round(value * power) / power - value) <= std::abs(largest / unit->scale) * 1e-9;
+            labels.push_back(fmt::format("{:.{}f} {}", value == 0 ? 0 : value, decimals, unit->name));
+        }
+        if (exact) break;
+    }
+    return labels;
+}
+
+} // namespace stepscope::present

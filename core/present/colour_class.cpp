@@ -1,0 +1,77 @@
+#include "core/present/colour_class.h"
+
+namespace stepscope::present {
+
+std::string_view colourClassName(ColourClass colour)
+{
+    switch (colour) {
+    case ColourClass::root: return "everything";
+    case ColourClass::step: return "step";
+    case ColourClass::setup: return "setup";
+    case ColourClass::dataWait: return "data wait";
+    case ColourClass::hostToDevice: return "host to device";
+    case ColourClass::forward: return "forward";
+    case ColourClass::loss: return "loss";
+    case ColourClass::backward: return "backward";
+    case ColourClass::optimiser: return "optimiser";
+    case ColourClass::deviceToHost: return "device to host";
+    case ColourClass::loading: return "loading";
+    case ColourClass::evaluation: return "evaluation";
+    case ColourClass::naive: return "naive code";
+    case ColourClass::slow: return "slow path";
+    case ColourClass::creation: return "creation of primitives";
+    case ColourClass::remainder: return "not covered";
+    case ColourClass::other: break;
+    }
+    return "other";
+}
+
+ColourClass phaseColour(session::Phase phase)
+{
+    using session::Phase;
+    switch (phase) {
+    case Phase::setup: return ColourClass::setup;
+    case Phase::dataWait: return ColourClass::dataWait;
+    case Phase::hostToDevice: return ColourClass::hostToDevice;
+    case Phase::forward: return ColourClass::forward;
+    case Phase::loss: return ColourClass::loss;
+    case Phase::backward: return ColourClass::backward;
+    case Phase::optimiser: return ColourClass::optimiser;
+    case Phase::deviceToHost: return ColourClass::deviceToHost;
+    case Phase::loading: return ColourClass::loading;
+    case Phase::evaluation: return ColourClass::evaluation;
+    case Phase::none: break;
+    }
+    return ColourClass::other;
+}
+
+ColourClass colourOf(const analysis::FlameTree& tree, uint32_t node)
+{
+    const session::Label* label = tree.label(node);
+    if (label == nullptr) return ColourClass::root;
+    if (label->kind == session::SpanKind::step) return ColourClass::step;
+    if (label->kind == session::SpanKind::creation)
+        return label->phase == session::Phase::setup ? ColourClass::setup : ColourClass::creation;
+    const auto& primitives = tree.session->primitives();
+    if (label->primitive.index() < primitives.size()) {
+        const uint32_t flags = primitives[label->primitive.index()].flags;
+        if ((flags & (session::kReference | session::kReorder)) != 0) return ColourClass::slow;
+        if ((flags & session::kNaive) != 0) return ColourClass::naive;
+    }
+    // A span without a phase of its own belongs to the phase around it.
+    for (uint32_t at = node; at != analysis::FlameNode::kNone; at = tree.node(at).parent) {
+        const session::Label* around = tree.label(at);
+        if (around != nullptr && around->phase != session::Phase::none) return phaseColour(around->phase);
+    }
+    return ColourClass::other;
+}
+
+uint32_t nameHash(std::string_view name)
+{
+    uint32_t hash = 2166136261u;
+    for (const char c : name)
+        hash = (hash ^ static_cast<uint8_t>(c)) * 16777619u;
+    return hash;
+}
+
+} // namespace stepscope::present

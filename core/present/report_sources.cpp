@@ -1,0 +1,234 @@
+#include "core/present/report_sources.h"
+
+#include "core/present/memory_table.h"
+
+#include <fmt/format.h>
+
+namespace stepscope::present {
+
+namespace {
+
+using analysis::RowTime;
+
+double known(double value) { return value > 0 ? value : kEmptyCell; }
+
+void addTimeColumns(MemoryTable& table)
+{
+    table.addColumn(CellFormat::time, "median_ns", "Median", "Median over the steps of the time in one step");
+    table.addColumn(CellFormat::time, "mean_ns", "Mean", "Mean over the steps of the time in one step");
+    table.addColumn(CellFormat::time, "total_ns", "Total", "Time in all selected steps");
+    table.addColumn(CellFormat::share, "share", "Share", "Part of the time of all selected steps; the column sums to 100 %");
+}
+
+void addRateColumns(MemoryTable& table, const std::string& of)
+{
+    table.addColumn(CellFormat::flopRate, "flop_per_s", "FLOP rate", "Floating-point operations per second " + of);
+    table.addColumn(CellFormat::byteRate, "bytes_per_s", "Memory rate", "Bytes per second " + of);
+}
+
+std::string flagText(uint32_t flags)
+{
+    std::string text;
+    const auto add = [&](session::PrimitiveFlag flag, const char* name) {
+        if ((flags & flag) == 0) return;
+        if (!text.empty()) text += ", ";
+        text += name;
+    };
+    add(session::kReference, "reference");
+    add(session::kReorder, "reorder");
+    add(session::kNaive, "naive");
+    return text;
+}
+
+// Backward is expected to take one to three times as long as forward; only layers that matter are marked.
+bool oddRatio(const analysis::LayerReportRow& row)
+{
+    const double ratio = row.backwardOverForward;
+    return !row.container && row.total.share >= 0.01 && ratio > 0 && (ratio < 1 || ratio > 3);
+}
+
+std::string layerTip(const analysis::LayerReportRow& row)
+{
+    if (!row.layer.valid()) return row.remainder ? "Time that no layer's probe covers" : "Not part of a layer";
+    std::string tip = row.text;
+    if (row.container) tip += "\nIncludes its layers";
+    if (row.total.total == 0) tip += "\nNo time of its own: fused into the layer before it, or not run";
+    if (row.slow > 0) tip += "\nSlow paths (reference code, reorders, creation): " + formatTime(static_cast<double>(row.slow));
+    if (oddRatio(row)) tip += fmt::format("\nBackward takes {} times as long as forward; 1 to 3 is usual", formatNumber(row.backwardOverForward, 3));
+    return tip;
+}
+
+TableRow layerTableRow(const analysis::LayerReportRow& row, bool tree)
+{
+    const bool timed = row.total.total > 0;
+    const auto median = [](const RowTime& time) { return time.total > 0 ? time.median : kEmptyCell; };
+    TableRow out;
+    out.texts = {row.name, row.type, row.text};
+    out.numbers = {median(row.forward), median(row.backward), median(row.update), median(row.total), timed ? row.total.mean : kEmptyCell,
+        static_cast<double>(row.total.total), tree ? row.total.share : row.own.share, known(row.forwardFlopPerSecond),
+        known(row.backwardFlopPerSecond), known(row.forwardBytesPerSecond), known(row.backwardBytesPerSecond),
+        known(row.backwardOverForward), row.layer.valid() ? static_cast<double>(row.parameters) : kEmptyCell,
+        row.slow > 0 ? static_cast<double>(row.slow) : kEmptyCell};
+    out.layer = row.layer;
+    out.colour = row.layer.valid() ? ColourClass::other : row.remainder ? ColourClass::remainder : phaseColour(row.phase);
+    out.emphasised = row.slow > 0 || oddRatio(row);
+    out.subdued = row.remainder;
+    out.indent = tree ? row.depth : 0;
+    out.tip = layerTip(row);
+    return out;
+}
+
+} // namespace
+
+std::unique_ptr<TableSource> makePhaseTable(analysis::PhaseReport report)
+{
+    auto table = std::make_unique<MemoryTable>();
+    table->addColumn(CellFormat::text, "phase", "Phase", "Part of a training step");
+    addTimeColumns(*table);
+    table->addColumn(CellFormat::count, "count", "Count", "Number of spans in all selected steps");
+    addRateColumns(*table, "of the primitives in it");
+    for (const analysis::PhaseRow& row : report.rows) {
+        TableRow out;
+        out.texts = {row.name};
+        out.numbers = {row.time.median, row.time.mean, static_cast<double>(row.time.total), row.time.share,
+            row.count > 0 ? static_cast<double>(row.count) : kEmptyCell, known(row.flopPerSecond), known(row.bytesPerSecond)};
+        out.colour = row.remainder ? ColourClass::remainder : phaseColour(row.phase);
+        out.subdued = row.remainder;
+        if (row.remainder) out.tip = "Time of the step that no phase covers";
+        table->addRow(std::move(out));
+    }
+    return table;
+}
+
+std::unique_ptr<TableSource> makeLayerTable(analysis::LayerReport report, bool containers)
+{
+    auto table = std::make_unique<MemoryTable>();
+    table->addColumn(CellFormat::text, "layer", "Layer", "Path of the layer in the model");
+    table->addColumn(CellFormat::text, "type", "Type", "Kind of layer");
+    table->addColumn(CellFormat::text, "text", "Definition", "The layer as Flux prints it");
+    table->addColumn(CellFormat::time, "forward_median_ns", "Forward", "Median over the steps of the time in the forward pass");
+    table->addColumn(CellFormat::time, "backward_median_ns", "Backward", "Median over the steps of the time in the backward pass");
+    table->addColumn(CellFormat::time, "update_median_ns", "Update", "Median over the steps of the time in the optimiser");
+    table->addColumn(CellFormat::time, "median_ns", "Median", "Median over the steps of the time in all phases");
+    table->addColumn(CellFormat::time, "mean_ns", "Mean", "Mean over the steps of the time in all phases");
+    table->addColumn(CellFormat::time, "total_ns", "Total", "Time in all selected steps");
+    table->addColumn(CellFormat::share, "share", "Share",
+        containers ? "Part of the time of all selected steps, layers inside included"
+                   : "Part of the time of all selected steps; the column sums to 100 %");
+    table->addColumn(CellFormat::flopRate, "forward_flop_per_s", "Forward rate", "Floating-point operations per second, forward");
+    table->addColumn(CellFormat::flopRate, "backward_flop_per_s", "Backward rate", "Floating-point operations per second, backward");
+    table->addColumn(CellFormat::byteRate, "forward_bytes_per_s", "Forward memory", "Least memory traffic per second, forward");
+    table->addColumn(CellFormat::byteRate, "backward_bytes_per_s", "Backward memory", "Least memory traffic per second, backward");
+    table->addColumn(CellFormat::ratio, "backward_over_forward", "Bwd/fwd", "Backward over forward, of the medians; 1 to 3 is usual");
+    table->addColumn(CellFormat::count, "parameters", "Parameters", "Trainable values");
+    table->addColumn(CellFormat::time, "slow_ns", "Slow paths", "Time in reference code, reorders and creation of primitives, in all selected steps");
+    for (const analysis::LayerReportRow& row : report.rows) {
+        // A container's own time is a row of its own, so that the shares sum to 1 without it.
+        if (row.container && !containers) {
+            if (row.own.total == 0) continue;
+            analysis::LayerReportRow own = row;
+            own.name += ", between layers";
+            own.forward = own.backward = own.update = {};
+            own.total = row.own;
+            own.remainder = true;
+            own.forwardFlopPerSecond = own.backwardFlopPerSecond = own.forwardBytesPerSecond = own.backwardBytesPerSecond = 0;
+            own.backwardOverForward = 0;
+            table->addRow(layerTableRow(own, false));
+            continue;
+        }
+        table->addRow(layerTableRow(row, containers));
+    }
+    return table;
+}
+
+std::unique_ptr<TableSource> makePrimitiveTable(analysis::PrimitiveReport report)
+{
+    auto table = std::make_unique<MemoryTable>();
+    table->addColumn(CellFormat::text, "primitive", "Primitive", "One call into the backend");
+    table->addColumn(CellFormat::text, "kind", "Kind", "The library's name of the operation");
+    table->addColumn(CellFormat::text, "implementation", "Implementation", "The library's name of the code that runs");
+    table->addColumn(CellFormat::text, "formats", "Memory formats", "Layouts of the arrays");
+    table->addColumn(CellFormat::text, "flags", "Flags", "reference and reorder are slow paths");
+    addTimeColumns(*table);
+    table->addColumn(CellFormat::count, "count", "Count", "Executions in all selected steps");
+    addRateColumns(*table, "while it runs");
+    table->addColumn(CellFormat::count, "threads", "Threads", "Threads it may use");
+    for (const analysis::PrimitiveReportRow& row : report.rows) {
+        TableRow out;
+        out.texts = {row.name, row.kind, row.implementation, row.formats, flagText(row.flags)};
+        out.numbers = {row.time.median, row.time.mean, static_cast<double>(row.time.total), row.time.share,
+            row.count > 0 ? static_cast<double>(row.count) : kEmptyCell, known(row.flopPerSecond), known(row.bytesPerSecond),
+            row.threads > 0 ? row.threads : kEmptyCell};
+        out.layer = row.layer;
+        out.emphasised = (row.flags & (session::kReference | session::kReorder)) != 0;
+        out.colour = out.emphasised ? ColourClass::slow
+            : (row.flags & session::kNaive) != 0 ? ColourClass::naive
+            : row.remainder ? ColourClass::remainder : phaseColour(row.phase);
+        out.subdued = row.remainder;
+        out.tip = row.formats;
+        table->addRow(std::move(out));
+    }
+    return table;
+}
+
+std::unique_ptr<TableSource> makeStepTable(analysis::StepReport report)
+{
+    using session::Phase;
+    auto table = std::make_unique<MemoryTable>();
+    table->addColumn(CellFormat::count, "step", "Step", "Number of the step, from 0");
+    table->addColumn(CellFormat::count, "epoch", "Epoch", "From 0");
+    table->addColumn(CellFormat::time, "duration_ns", "Duration", "From the begin to the end of the step");
+    table->addColumn(CellFormat::share, "share", "Share", "Part of the time of all selected steps");
+    std::vector<size_t> shown; // phases that occur
+    for (size_t phase = 1; phase < session::kPhaseCount; ++phase) {
+        for (const analysis::StepReportRow& row : report.rows) {
+            if (row.phases[phase] == 0) continue;
+            shown.push_back(phase);
+            break;
+        }
+    }
+    for (const size_t phase : shown) {
+        std::string title(session::phaseName(static_cast<Phase>(phase)));
+        if (!title.empty() && title[0] >= 'a' && title[0] <= 'z') title[0] = static_cast<char>(title[0] - 'a' + 'A');
+        table->addColumn(CellFormat::time, std::string(session::phaseKey(static_cast<Phase>(phase))) + "_ns", title, "Time in this phase");
+    }
+    table->addColumn(CellFormat::time, "between_phases_ns", "Between", "Time of the step that no phase covers");
+    table->addColumn(CellFormat::number, "loss", "Loss", "Mean over the batch");
+    table->addColumn(CellFormat::count, "samples", "Samples", "Size of the batch");
+    table->addColumn(CellFormat::count, "involuntary_switches", "Switches", "Times the system took the CPU from the training thread");
+    table->addColumn(CellFormat::count, "page_faults", "Faults", "Page faults of the training thread");
+    table->addColumn(CellFormat::text, "note", "Note", "warm-up: left out of statistics; disturbed: the system interfered");
+    for (const analysis::StepReportRow& row : report.rows) {
+        const session::StepRow& step = row.step;
+        TableRow out;
+        out.numbers = {static_cast<double>(step.index), static_cast<double>(step.epoch), static_cast<double>(step.duration), row.share};
+        for (const size_t phase : shown)
+            out.numbers.push_back(static_cast<double>(row.phases[phase]));
+        out.numbers.push_back(static_cast<double>(row.phases[0]));
+        out.numbers.push_back(step.loss); // NaN: empty
+        out.numbers.push_back(step.samples);
+        out.numbers.push_back(step.threadInvoluntarySwitches);
+        out.numbers.push_back(step.threadMinorFaults + step.threadMajorFaults);
+        out.texts = {step.warmup ? (step.disturbed() ? "warm-up, disturbed" : "warm-up") : step.disturbed() ? "disturbed" : ""};
+        out.colour = ColourClass::step;
+        out.emphasised = step.disturbed();
+        out.subdued = step.warmup;
+        table->addRow(std::move(out));
+    }
+    return table;
+}
+
+std::string stepSummaryText(const analysis::StepStatistics& steps)
+{
+    if (steps.count == 0) return "no steps";
+    std::string text = fmt::format("{} {}: median {}, p99 {}, min {}, mean {}", formatCount(steps.count), steps.count == 1 ? "step" : "steps",
+        formatTime(steps.duration.median), formatTime(steps.duration.p99), formatTime(steps.duration.min), formatTime(steps.duration.mean));
+    if (steps.samplesPerSecond > 0) text += fmt::format(", {} samples/s", formatCount(static_cast<int64_t>(steps.samplesPerSecond + 0.5)));
+    if (steps.warmupOnly) text += "; only warm-up steps were recorded";
+    else if (steps.warmupLeftOut > 0)
+        text += fmt::format("; {} warm-up {} left out", formatCount(steps.warmupLeftOut), steps.warmupLeftOut == 1 ? "step" : "steps");
+    if (steps.disturbed > 0) text += fmt::format("; {} disturbed by the system", formatCount(steps.disturbed));
+    return text;
+}
+
+} // namespace stepscope::present
