@@ -27,7 +27,9 @@ endif()
 
 find_program(STEPSCOPE_CCACHE ccache)
 if(STEPSCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # Without these settings ccache declines every source that uses a precompiled header.
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${STEPSCOPE_CCACHE}")
+    # ccache declines sources with a precompiled header unless told about it. The build folder is left out of the hash, so
+    # that presets with equal options share their objects.
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1
+        "${STEPSCOPE_CCACHE}")
     add_compile_options(-fpch-preprocess)
 endif()
