@@ -100,9 +100,7 @@ void fillIdentity(std::vector<float>& values, const model::Dims& dims, double ga
 std::vector<float> initialValues(const Parameter& parameter, uint64_t seed, int layer, int index)
 {
     Random random(seed, static_cast<uint64_t>(layer), static_cast<uint64_t>(index));
-    int64_t count = 1;
-    for (const int64_t d : parameter.dims) count *= d;
-    std::vector<float> values(static_cast<size_t>(count), 0.0f);
+    std::vector<float> values(static_cast<size_t>(parameter.count()), 0.0f);
     const Init& init = parameter.init;
     const double in = static_cast<double>(std::max<int64_t>(parameter.fanIn, 1));
     const double sum = in + static_cast<double>(std::max<int64_t>(parameter.fanOut, 1));
