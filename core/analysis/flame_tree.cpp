@@ -68,7 +68,6 @@ public:
         m_tree.warmupLeftOut = m_selection.warmupLeftOut();
         m_tree.warmupOnly = m_selection.warmupOnly();
         m_tree.nodes.emplace_back();
-        m_phases.push_back(session::Phase::none);
         m_allPhases = (filter.phases & kAllPhases) == kAllPhases;
     }
 
@@ -86,7 +85,6 @@ private:
     FlameTree m_tree;
     StepSelection m_selection;
     std::vector<LabelInfo> m_labels;          // one more than labels: for damaged ids
-    std::vector<session::Phase> m_phases;     // per node: own or inherited
     base::HugeVector<uint32_t> m_nodeOf;      // per row; kNone = left out
     ChildMap m_children;
     bool m_allPhases = true;
@@ -101,15 +99,14 @@ void Builder::addNode(uint32_t parent, uint32_t key)
     FlameNode node;
     node.parent = parent;
     node.depth = m_tree.nodes[parent].depth + 1;
-    session::Phase phase = m_phases[parent];
+    node.phase = m_tree.nodes[parent].phase;
     if (key >= kTrackKey) {
         node.track = base::TrackId(key - kTrackKey);
     } else {
         node.label = base::LabelId(key);
-        if (m_labels[key].phase != session::Phase::none) phase = m_labels[key].phase;
+        if (m_labels[key].phase != session::Phase::none) node.phase = m_labels[key].phase;
     }
     m_tree.nodes.push_back(node);
-    m_phases.push_back(phase);
 }
 
 uint32_t Builder::child(uint32_t parent, uint32_t key)
@@ -192,7 +189,7 @@ void Builder::finish(ChildOrder order)
     std::vector<base::TimeNs> childTotal(nodes.size(), 0);
     for (size_t i = nodes.size(); i-- > 0;) {
         FlameNode& node = nodes[i];
-        const bool transparent = !node.label.valid() || (!m_allPhases && m_phases[i] == session::Phase::none);
+        const bool transparent = !node.label.valid() || (!m_allPhases && node.phase == session::Phase::none);
         if (transparent) node.total = childTotal[i];
         node.self = std::max<base::TimeNs>(0, node.total - childTotal[i]);
         if (node.label.valid() && m_labels[node.label.index()].slow) node.slow = node.total;

@@ -21,6 +21,7 @@ struct FlameNode {
     int32_t height = 0;    // levels below this node
     base::LabelId label;   // none for the root and for track nodes
     base::TrackId track;   // set for track nodes only
+    session::Phase phase = session::Phase::none; // the label's, or that of the nearest node above with one
     base::TimeNs total = 0;
     base::TimeNs self = 0; // total - sum of the children, never negative
     base::TimeNs slow = 0; // time in reference code, reorders and creation, here and below

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace stepscope::present {
 
@@ -71,9 +72,12 @@ std::vector<std::string> timeTickLabels(const std::vector<double>& ticksNs)
         const char* name;
     };
     static constexpr std::array<Unit, 4> kUnits{{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
-    double largest = 0;
-    for (const double tick : ticksNs)
-        largest = std::max(largest, std::abs(tick));
+    double largest = 0, closest = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < ticksNs.size(); ++i) {
+        largest = std::max(largest, std::abs(ticksNs[i]));
+        if (i > 0) closest = std::min(closest, std::abs(ticksNs[i] - ticksNs[i - 1]));
+    }
+    if (!std::isfinite(closest)) closest = largest;
     const Unit* unit = &kUnits.back();
     for (const Unit& candidate : kUnits) {
         if (largest < candidate.scale * (1 - 1e-9)) continue;
@@ -87,7 +91,7 @@ std::vector<std::string> timeTickLabels(const std::vector<double>& ticksNs)
         bool exact = true;
         for (const double tick : ticksNs) {
             const double value = tick / unit->scale;
-            exact = exact && std::abs(std::round(value * power) / power - value) <= std::abs(largest / unit->scale) * 1e-9;
+            exact = exact && std::abs(std::round(value * power) / power - value) <= closest / unit->scale * 1e-3;
             labels.push_back(fmt::format("{:.{}f} {}", value == 0 ? 0 : value, decimals, unit->name));
         }
         if (exact) break;

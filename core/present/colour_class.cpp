@@ -58,12 +58,7 @@ ColourClass colourOf(const analysis::FlameTree& tree, uint32_t node)
         if ((flags & (session::kReference | session::kReorder)) != 0) return ColourClass::slow;
         if ((flags & session::kNaive) != 0) return ColourClass::naive;
     }
-    // A span without a phase of its own belongs to the phase around it.
-    for (uint32_t at = node; at != analysis::FlameNode::kNone; at = tree.node(at).parent) {
-        const session::Label* around = tree.label(at);
-        if (around != nullptr && around->phase != session::Phase::none) return phaseColour(around->phase);
-    }
-    return ColourClass::other;
+    return phaseColour(tree.node(node).phase);
 }
 
 uint32_t nameHash(std::string_view name)
