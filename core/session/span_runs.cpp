@@ -15,6 +15,69 @@ constexpr bool sortsBefore(TimeNs startA, TimeNs durationA, TimeNs startB, TimeN
 
 } // namespace
 
+// In order of completion a subtree is a contiguous block that ends with its root. Sorted by start the same block
+// begins with its root, so a span moves to the begin of its block plus one place for every span around it.
+bool SpanSorter::placeCompleted(std::span<const SpanRecord> records, const SpanRows& rows)
+{
+    const size_t count = records.size();
+    m_order.resize(count); // begin of each block
+    m_stack.clear();         // spans that nothing encloses so far
+    for (size_t i = 0; i < count; ++i) {
+        const SpanRecord& span = records[i];
+        const TimeNs end = span.start + span.duration;
+        uint32_t begin = static_cast<uint32_t>(i);
+        while (!m_stack.empty()) {
+            const SpanRecord& top = records[m_stack.back()];
+            const TimeNs topEnd = top.start + top.duration;
+            if (topEnd > end) return false; // not in order of completion
+            if (top.start < span.start) {
+                if (topEnd > span.start) return false; // overlap without nesting
+                break;
+            }
+            begin = m_order[m_stack.back()];
+            m_stack.pop_back();
+        }
+        m_order[i] = begin;
+        m_stack.push_back(static_cast<uint32_t>(i));
+    }
+
+    m_stack.clear(); // begins of the blocks around the current span
+    for (size_t i = count; i-- > 0;) {
+        while (!m_stack.empty() && m_stack.back() > i)
+            m_stack.pop_back();
+        const size_t at = m_order[i] + m_stack.size();
+        rows.start[at] = records[i].start;
+        rows.duration[at] = records[i].duration;
+        rows.label[at] = records[i].label;
+        rows.step[at] = records[i].step;
+        m_stack.push_back(m_order[i]);
+    }
+    // Empty spans at the end of their parent may be out of place; they are rare.
+    for (size_t i = 1; i < count; ++i)
+        if (sortsBefore(rows.start[i], rows.duration[i], rows.start[i - 1], rows.duration[i - 1])) return false;
+    return true;
+}
+
+void SpanSorter::sort(std::span<const SpanRecord> records, const SpanRows& rows)
+{
+    if (placeCompleted(records, rows)) return;
+    m_order.resize(records.size());
+    std::iota(m_order.begin(), m_order.end(), 0u);
+    std::sort(m_order.begin(), m_order.end(), [&](uint32_t a, uint32_t b) {
+        const SpanRecord& x = records[a];
+        const SpanRecord& y = records[b];
+        if (x.start == y.start && x.duration == y.duration) return a > b;
+        return sortsBefore(x.start, x.duration, y.start, y.duration);
+    });
+    for (size_t i = 0; i < records.size(); ++i) {
+        const SpanRecord& span = records[m_order[i]];
+        rows.start[i] = span.start;
+        rows.duration[i] = span.duration;
+        rows.label[i] = span.label;
+        rows.step[i] = span.step;
+    }
+}
+
 SpanRuns::SpanRuns(size_t expectedSpans, bool storedInOrder) : m_storedInOrder(storedInOrder)
 {
     m_table.start.reserve(expectedSpans);
@@ -29,7 +92,7 @@ void SpanRuns::beginTrack()
     m_table.trackBegin.push_back(m_size);
 }
 
-SpanRuns::Rows SpanRuns::beginRun(size_t count)
+SpanRows SpanRuns::beginRun(size_t count)
 {
     assert(!m_table.trackBegin.empty());
     const size_t size = m_size + count;
@@ -63,76 +126,13 @@ void SpanRuns::endRun(size_t filled)
 void SpanRuns::addRun(std::span<const SpanRecord> records)
 {
     if (records.empty()) return;
-    const Rows rows = beginRun(records.size());
-    if (!placeCompleted(records, rows)) sortInto(records, rows);
+    m_sorter.sort(records, beginRun(records.size()));
     endRun(records.size());
 }
 
 bool SpanRuns::before(size_t a, size_t b) const
 {
     return sortsBefore(m_table.start[a], m_table.duration[a], m_table.start[b], m_table.duration[b]);
-}
-
-// In order of completion a subtree is a contiguous block that ends with its root. Sorted by start the same block
-// begins with its root, so a span moves to the begin of its block plus one place for every span around it.
-bool SpanRuns::placeCompleted(std::span<const SpanRecord> records, const Rows& rows)
-{
-    const size_t count = records.size();
-    m_scratch.resize(count); // begin of each block
-    m_stack.clear();         // spans that nothing encloses so far
-    for (size_t i = 0; i < count; ++i) {
-        const SpanRecord& span = records[i];
-        const TimeNs end = span.start + span.duration;
-        uint32_t begin = static_cast<uint32_t>(i);
-        while (!m_stack.empty()) {
-            const SpanRecord& top = records[m_stack.back()];
-            const TimeNs topEnd = top.start + top.duration;
-            if (topEnd > end) return false; // not in order of completion
-            if (top.start < span.start) {
-                if (topEnd > span.start) return false; // overlap without nesting
-                break;
-            }
-            begin = m_scratch[m_stack.back()];
-            m_stack.pop_back();
-        }
-        m_scratch[i] = begin;
-        m_stack.push_back(static_cast<uint32_t>(i));
-    }
-
-    m_stack.clear(); // begins of the blocks around the current span
-    for (size_t i = count; i-- > 0;) {
-        while (!m_stack.empty() && m_stack.back() > i)
-            m_stack.pop_back();
-        const size_t at = m_scratch[i] + m_stack.size();
-        rows.start[at] = records[i].start;
-        rows.duration[at] = records[i].duration;
-        rows.label[at] = records[i].label;
-        rows.step[at] = records[i].step;
-        m_stack.push_back(m_scratch[i]);
-    }
-    // Empty spans at the end of their parent may be out of place; they are rare.
-    for (size_t i = 1; i < count; ++i)
-        if (sortsBefore(rows.start[i], rows.duration[i], rows.start[i - 1], rows.duration[i - 1])) return false;
-    return true;
-}
-
-void SpanRuns::sortInto(std::span<const SpanRecord> records, const Rows& rows)
-{
-    m_scratch.resize(records.size());
-    std::iota(m_scratch.begin(), m_scratch.end(), 0u);
-    std::sort(m_scratch.begin(), m_scratch.end(), [&](uint32_t a, uint32_t b) {
-        const SpanRecord& x = records[a];
-        const SpanRecord& y = records[b];
-        if (x.start == y.start && x.duration == y.duration) return a > b;
-        return sortsBefore(x.start, x.duration, y.start, y.duration);
-    });
-    for (size_t i = 0; i < records.size(); ++i) {
-        const SpanRecord& span = records[m_scratch[i]];
-        rows.start[i] = span.start;
-        rows.duration[i] = span.duration;
-        rows.label[i] = span.label;
-        rows.step[i] = span.step;
-    }
 }
 
 void SpanRuns::mergeLastTwo()

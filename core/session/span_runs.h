@@ -17,23 +17,35 @@
 
 namespace stepscope::session {
 
+// Where sorted rows are written: pointers to uninitialised columns.
+struct SpanRows {
+    TimeNs* start = nullptr;
+    TimeNs* duration = nullptr;
+    uint32_t* label = nullptr;
+    int32_t* step = nullptr;
+};
+
+// Sorts records by (start, longer first, later record first). Linear for records in order of completion.
+class SpanSorter {
+public:
+    void sort(std::span<const SpanRecord> records, const SpanRows& rows);
+
+private:
+    bool placeCompleted(std::span<const SpanRecord> records, const SpanRows& rows);
+
+    std::vector<uint32_t> m_order; // begins of subtrees, or the order of the rows
+    std::vector<uint32_t> m_stack;
+};
+
 class SpanRuns {
 public:
-    // Where the rows of a new run are written; pointers to `count` rows each, uninitialised.
-    struct Rows {
-        TimeNs* start = nullptr;
-        TimeNs* duration = nullptr;
-        uint32_t* label = nullptr;
-        int32_t* step = nullptr;
-    };
-
     explicit SpanRuns(size_t expectedSpans, bool storedInOrder = false);
 
     // The rows that follow belong to the next track (the first call: track 0).
     void beginTrack();
     // Makes room for a run at the end of the current track. The caller fills it, sorted, and calls endRun() with
     // the number of rows that it really filled.
-    Rows beginRun(size_t count);
+    SpanRows beginRun(size_t count);
     void endRun(size_t filled);
     // Sorts the records (of any order, best of all in order of completion) and adds them as one run.
     void addRun(std::span<const SpanRecord> records);
@@ -47,16 +59,13 @@ private:
     void mergeLastTwo();
     void endTrack();
     void nestTrack(size_t begin, size_t end);
-    bool placeCompleted(std::span<const SpanRecord> records, const Rows& rows);
-    void sortInto(std::span<const SpanRecord> records, const Rows& rows);
 
     SpanTable m_table;
+    SpanSorter m_sorter;
     bool m_storedInOrder = false;
-    size_t m_size = 0;                // filled rows
-    std::vector<size_t> m_runBegins;  // of the current track
-    std::vector<SpanRecord> m_merge;  // the moved part of the later run
-    std::vector<uint32_t> m_scratch;  // subtree sizes, orders and stacks
-    std::vector<uint32_t> m_stack;
+    size_t m_size = 0;               // filled rows
+    std::vector<size_t> m_runBegins; // of the current track
+    std::vector<SpanRecord> m_merge; // the moved part of the later run
     int64_t m_overlapping = 0;
 };
 

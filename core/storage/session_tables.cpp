@@ -1,0 +1,185 @@
+#include "core/storage/session_tables.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace stepscope::storage {
+
+namespace {
+
+constexpr int64_t kMaxRows = int64_t{1} << 28; // more than any table can really have; guards against wild ids
+
+template <class Enum>
+Enum enumValue(int64_t value)
+{
+    return static_cast<Enum>(std::clamp<int64_t>(value, 0, 255)); // the check of references knows the valid ones
+}
+
+template <class Id>
+Id optionalId(const Statement& row, int column)
+{
+    if (row.isNull(column)) return {};
+    const int64_t value = row.integer(column);
+    return value >= 0 && value < kMaxRows ? Id(static_cast<uint32_t>(value)) : Id(static_cast<uint32_t>(kMaxRows));
+}
+
+int32_t narrow(int64_t value)
+{
+    return static_cast<int32_t>(std::clamp<int64_t>(value, INT32_MIN, INT32_MAX));
+}
+
+class TableReader {
+public:
+    explicit TableReader(Database& database) : m_database(database) {}
+
+    // Calls read(row) for each row of "SELECT id, columns". With ids as indices, rows that are missing in a damaged
+    // file leave empty places, so that references to later rows stay right.
+    template <class Row, class Read>
+    void table(const char* name, const char* columns, bool idsAreIndices, std::vector<Row>& out, Read&& read)
+    {
+        int64_t missing = 0;
+        bool broken = false;
+        auto statement = m_database.prepare(fmt::format("SELECT id, {} FROM {} ORDER BY id", columns, name));
+        if (!statement) broken = true;
+        while (!broken) {
+            const base::Result<bool> row = statement->step();
+            if (!row) {
+                broken = true;
+                m_cancelled |= row.error().code == base::ErrorCode::cancelled;
+                break;
+            }
+            if (!*row) break;
+            if (idsAreIndices) {
+                const int64_t id = statement->integer(0);
+                const auto next = static_cast<int64_t>(out.size());
+                if (id < next || id - next > 1'000'000) {
+                    broken = true;
+                    break;
+                }
+                missing += id - next;
+                out.resize(static_cast<size_t>(id));
+            }
+            out.push_back(read(*statement));
+        }
+        if (!broken && missing == 0) return;
+        m_quality.push_back({"damaged-table", std::max<int64_t>(missing, 1),
+                             fmt::format("The table '{}' of the file is damaged; some of its rows are missing.", name)});
+    }
+
+    bool cancelled() const { return m_cancelled; }
+    std::vector<session::QualityRow>& quality() { return m_quality; }
+
+private:
+    Database& m_database;
+    std::vector<session::QualityRow> m_quality;
+    bool m_cancelled = false;
+};
+
+void readNames(TableReader& reader, session::SessionTables& out)
+{
+    using Row = const Statement&;
+    reader.table("strings", "text", true, out.strings, [](Row r) { return r.text(1); });
+    reader.table("tracks", "name, thread_id", true, out.tracks,
+                 [](Row r) { return session::Track{r.text(1), r.integer(2)}; });
+    reader.table("labels", "name, kind, phase, layer, primitive", true, out.labels, [](Row r) {
+        return session::Label{optionalId<base::StringId>(r, 1), enumValue<session::SpanKind>(r.integer(2)),
+                              enumValue<session::Phase>(r.integer(3)), optionalId<base::LayerId>(r, 4),
+                              optionalId<base::PrimitiveId>(r, 5)};
+    });
+    reader.table("counters", "name, unit", true, out.counters,
+                 [](Row r) { return session::CounterRow{r.text(1), r.text(2)}; });
+    reader.table("environment", "key, value", false, out.environment,
+                 [](Row r) { return session::EnvironmentRow{r.text(1), r.text(2)}; });
+    reader.table("quality", "code, count, message", false, out.quality,
+                 [](Row r) { return session::QualityRow{r.text(1), r.integer(2), r.text(3)}; });
+}
+
+void readLayers(TableReader& reader, session::SessionTables& out)
+{
+    reader.table("layers",
+                 "name, path, type, text, parent, input, output, parameters, forward_flop, backward_flop, forward_bytes, "
+                 "backward_bytes",
+                 true, out.layers, [](const Statement& r) {
+                     session::LayerRow row;
+                     row.name = r.text(1);
+                     row.path = r.text(2);
+                     row.type = r.text(3);
+                     row.text = r.text(4);
+                     row.parent = optionalId<base::LayerId>(r, 5);
+                     row.input = r.text(6);
+                     row.output = r.text(7);
+                     row.parameters = r.integer(8);
+                     row.forwardFlop = r.integer(9);
+                     row.backwardFlop = r.integer(10);
+                     row.forwardBytes = r.integer(11);
+                     row.backwardBytes = r.integer(12);
+                     return row;
+                 });
+    reader.table("primitives", "name, kind, implementation, formats, layer, phase, flop, bytes, threads, flags", true,
+                 out.primitives, [](const Statement& r) {
+                     session::PrimitiveRow row;
+                     row.name = r.text(1);
+                     row.kind = r.text(2);
+                     row.implementation = r.text(3);
+                     row.formats = r.text(4);
+                     row.layer = optionalId<base::LayerId>(r, 5);
+                     row.phase = enumValue<session::Phase>(r.integer(6));
+                     row.flop = r.integer(7);
+                     row.bytes = r.integer(8);
+                     row.threads = narrow(r.integer(9));
+                     row.flags = static_cast<uint32_t>(r.integer(10));
+                     return row;
+                 });
+}
+
+void readSteps(TableReader& reader, session::SessionTables& out)
+{
+    reader.table("steps",
+                 "step, epoch, warmup, start_ns, duration_ns, samples, loss, thread_involuntary_switches, "
+                 "thread_minor_faults, thread_major_faults, process_involuntary_switches, process_minor_faults",
+                 false, out.steps, [](const Statement& r) {
+                     session::StepRow row;
+                     row.index = r.integer(1);
+                     row.epoch = narrow(r.integer(2));
+                     row.warmup = r.integer(3) != 0;
+                     row.start = r.integer(4);
+                     row.duration = r.integer(5);
+                     row.samples = narrow(r.integer(6));
+                     row.loss = r.real(7);
+                     row.threadInvoluntarySwitches = narrow(r.integer(8));
+                     row.threadMinorFaults = narrow(r.integer(9));
+                     row.threadMajorFaults = narrow(r.integer(10));
+                     row.processInvoluntarySwitches = narrow(r.integer(11));
+                     row.processMinorFaults = narrow(r.integer(12));
+                     return row;
+                 });
+}
+
+} // namespace
+
+bool readMetaFlag(Database& database, std::string_view key) { return readMetaText(database, key) == "1"; }
+
+std::string readMetaText(Database& database, std::string_view key)
+{
+    auto statement = database.prepare("SELECT value FROM meta WHERE key = ?");
+    if (!statement) return {};
+    statement->bind(0, key);
+    const base::Result<bool> row = statement->step();
+    return row && *row ? statement->text(0) : std::string();
+}
+
+base::Result<session::SessionTables> readTables(Database& database)
+{
+    session::SessionTables out;
+    TableReader reader(database);
+    readNames(reader, out);
+    readLayers(reader, out);
+    readSteps(reader, out);
+    if (reader.cancelled()) return base::fail(base::ErrorCode::cancelled, "cancelled");
+    out.modelText = readMetaText(database, "model_text");
+    out.quality.insert(out.quality.end(), reader.quality().begin(), reader.quality().end());
+    return out;
+}
+
+} // namespace stepscope::storage

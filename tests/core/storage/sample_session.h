@@ -1,0 +1,73 @@
+// A small session with a row in every table, for tests.
+#pragma once
+
+#include "core/session/session_builder.h"
+
+#include <limits>
+
+namespace stepscope::tests {
+
+// Sends 2 tracks, `steps` steps of 4 nested spans on track 0 and one task per step on track 1, and 1 counter.
+inline void sendSample(session::SessionSink& sink, int steps)
+{
+    using namespace session;
+    for (const char* text : {"step", "forward", "conv1", "conv1 forward", "make batch"})
+        sink.addString(text);
+    sink.addTrack({"training", 4711});
+    sink.addTrack({"loader 0", 0});
+    LayerRow model;
+    model.type = "Chain";
+    model.parameters = 156;
+    sink.addLayer(model);
+    LayerRow conv;
+    conv.name = conv.path = "conv1";
+    conv.type = "Conv";
+    conv.text = "Conv((5, 5), 1 => 6, relu)";
+    conv.parent = LayerId(0u);
+    conv.input = "(28, 28, 1, 64)";
+    conv.output = "(24, 24, 6, 64)";
+    conv.parameters = 156;
+    conv.forwardFlop = 11'059'200;
+    conv.backwardFlop = 22'118'400;
+    conv.forwardBytes = 1'086'000;
+    conv.backwardBytes = 2'172'000;
+    sink.addLayer(conv);
+    sink.addPrimitive({"conv1 forward", "convolution", "jit:avx512_core", "src:nchw wei:Acdb16a dst:nChw16c", LayerId(1u),
+                       Phase::forward, 11'059'200, 1'086'000, 2, kJit});
+    sink.addLabel({StringId(0u), SpanKind::step, Phase::none, {}, {}});
+    sink.addLabel({StringId(1u), SpanKind::phase, Phase::forward, {}, {}});
+    sink.addLabel({StringId(2u), SpanKind::layer, Phase::forward, LayerId(1u), {}});
+    sink.addLabel({StringId(3u), SpanKind::primitive, Phase::forward, LayerId(1u), PrimitiveId(0u)});
+    sink.addLabel({StringId(4u), SpanKind::task, Phase::loading, {}, {}});
+    sink.addCounter({"loss", ""});
+    sink.addCounter({"queue depth", "batches"});
+    sink.addEnvironment({"threads", "2"});
+    sink.addEnvironment({"unicode", "σ ≤ β"});
+    sink.addQuality({"lost-spans", 3, "3 spans were lost."});
+    sink.setModelText("model = Chain(conv1 = Conv((5, 5), 1 => 6, relu))\n");
+    for (int i = 0; i < steps; ++i) {
+        const TimeNs begin = 1'000'000 + TimeNs{i} * 100'000;
+        StepRow step;
+        step.index = i;
+        step.epoch = i / 10;
+        step.warmup = i < 2;
+        step.start = begin;
+        step.duration = 90'000;
+        step.samples = 64;
+        step.loss = i % 3 == 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0 / (1 + i);
+        step.threadInvoluntarySwitches = i % 5;
+        step.processMinorFaults = 7;
+        sink.addStep(step);
+        const SpanRecord spans[] = {{begin + 2'000, 50'000 + i % 7, 3, i}, // a child before its parent
+                                    {begin + 1'500, 52'000, 2, i},
+                                    {begin + 1'000, 60'000, 1, i},
+                                    {begin, 90'000, 0, i}};
+        sink.addSpans(TrackId(0u), spans);
+        const SpanRecord task[] = {{begin - 500'000, 30'000, 4, -1}};
+        sink.addSpans(TrackId(1u), task);
+        const CounterRecord loss[] = {{begin, step.loss}};
+        sink.addCounterSamples(CounterId(0u), loss);
+    }
+}
+
+} // namespace stepscope::tests

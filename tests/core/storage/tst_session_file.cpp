@@ -1,0 +1,375 @@
+#include <QtTest>
+
+#include "core/session/session_builder.h"
+#include "core/storage/session_file.h"
+#include "core/storage/session_writer.h"
+#include "core/storage/sqlite.h"
+#include "tests/core/storage/sample_session.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include <unistd.h>
+
+using namespace stepscope;
+namespace fs = std::filesystem;
+
+namespace {
+
+bool hasQuality(const session::Session& session, std::string_view code)
+{
+    for (const session::QualityRow& row : session.quality())
+        if (row.code == code) return true;
+    return false;
+}
+
+bool sameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+void verifySameColumns(const session::Session& a, const session::Session& b)
+{
+    QCOMPARE(a.spans().size(), b.spans().size());
+    QVERIFY(a.spans().start == b.spans().start);
+    QVERIFY(a.spans().duration == b.spans().duration);
+    QVERIFY(a.spans().label == b.spans().label);
+    QVERIFY(a.spans().parent == b.spans().parent);
+    QVERIFY(a.spans().step == b.spans().step);
+    QVERIFY(a.spans().trackBegin == b.spans().trackBegin);
+    for (size_t c = 0; c < a.counters().size(); ++c) {
+        const auto& x = a.counterSamples(base::CounterId(c));
+        const auto& y = b.counterSamples(base::CounterId(c));
+        QVERIFY(x.time == y.time);
+        QCOMPARE(x.value.size(), y.value.size());
+        for (size_t i = 0; i < x.value.size(); ++i)
+            QVERIFY(sameNumber(x.value[i], y.value[i]));
+    }
+}
+
+void verifySame(const session::Session& a, const session::Session& b)
+{
+    QCOMPARE(a.tables().strings, b.tables().strings);
+    QVERIFY(a.labels() == b.labels());
+    QCOMPARE(a.tracks().size(), b.tracks().size());
+    QCOMPARE(a.tracks()[0].name, b.tracks()[0].name);
+    QCOMPARE(a.tracks()[0].threadId, b.tracks()[0].threadId);
+    QCOMPARE(a.modelText(), b.modelText());
+    QCOMPARE(a.environmentValue("unicode"), b.environmentValue("unicode"));
+    QCOMPARE(a.steps().size(), b.steps().size());
+    for (size_t i = 0; i < a.steps().size(); ++i) {
+        const session::StepRow &x = a.steps()[i], &y = b.steps()[i];
+        QVERIFY(x.index == y.index && x.epoch == y.epoch && x.warmup == y.warmup && x.start == y.start);
+        QVERIFY(x.duration == y.duration && x.samples == y.samples && sameNumber(x.loss, y.loss));
+        QVERIFY(x.threadInvoluntarySwitches == y.threadInvoluntarySwitches && x.threadMinorFaults == y.threadMinorFaults);
+        QVERIFY(x.threadMajorFaults == y.threadMajorFaults && x.processMinorFaults == y.processMinorFaults);
+        QVERIFY(x.processInvoluntarySwitches == y.processInvoluntarySwitches);
+    }
+    QCOMPARE(a.layers().size(), b.layers().size());
+    for (size_t i = 0; i < a.layers().size(); ++i) {
+        const session::LayerRow &x = a.layers()[i], &y = b.layers()[i];
+        QVERIFY(x.name == y.name && x.path == y.path && x.type == y.type && x.text == y.text && x.parent == y.parent);
+        QVERIFY(x.input == y.input && x.output == y.output && x.parameters == y.parameters);
+        QVERIFY(x.forwardFlop == y.forwardFlop && x.backwardFlop == y.backwardFlop);
+        QVERIFY(x.forwardBytes == y.forwardBytes && x.backwardBytes == y.backwardBytes);
+    }
+    QCOMPARE(a.primitives().size(), b.primitives().size());
+    for (size_t i = 0; i < a.primitives().size(); ++i) {
+        const session::PrimitiveRow &x = a.primitives()[i], &y = b.primitives()[i];
+        QVERIFY(x.name == y.name && x.kind == y.kind && x.implementation == y.implementation && x.formats == y.formats);
+        QVERIFY(x.layer == y.layer && x.phase == y.phase && x.flop == y.flop && x.bytes == y.bytes);
+        QVERIFY(x.threads == y.threads && x.flags == y.flags);
+    }
+    QCOMPARE(a.counters().at(1).unit, b.counters().at(1).unit);
+    QCOMPARE(a.quality().size(), b.quality().size());
+    verifySameColumns(a, b);
+}
+
+session::SessionPtr sampleInMemory(int steps)
+{
+    session::SessionBuilder builder;
+    tests::sendSample(builder, steps);
+    return builder.build();
+}
+
+} // namespace
+
+class TestSessionFile : public QObject {
+    Q_OBJECT
+private slots:
+    void aRecordedFileReadsBackLikeTheSessionInMemory_data()
+    {
+        QTest::addColumn<int>("steps");
+        QTest::addColumn<int>("flushEvery");
+        QTest::newRow("nothing but tables") << 0 << 1;
+        QTest::newRow("one flush") << 100 << 1000;
+        QTest::newRow("a flush every few steps") << 300 << 7;
+        QTest::newRow("several chunks") << 40'000 << 9'000;
+    }
+    void aRecordedFileReadsBackLikeTheSessionInMemory()
+    {
+        QFETCH(int, steps);
+        QFETCH(int, flushEvery);
+        const fs::path path = place("recorded.stepscope");
+        auto writer = storage::SessionWriter::create(path);
+        QVERIFY2(writer.has_value(), writer ? "" : base::toText(writer.error()).c_str());
+        FlushingSink sink(**writer, flushEvery);
+        tests::sendSample(sink, steps);
+        QVERIFY((*writer)->finish().has_value());
+        QCOMPARE(fileCount(), 1); // one file, nothing beside it
+        const auto opened = storage::openSession(path);
+        QVERIFY2(opened.has_value(), opened ? "" : base::toText(opened.error()).c_str());
+        QCOMPARE((*opened)->spanCount(), static_cast<uint64_t>(steps) * 5);
+        verifySame(**opened, *sampleInMemory(steps));
+        QVERIFY(!hasQuality(**opened, "cut-short"));
+    }
+
+    void aSavedSessionReadsBack()
+    {
+        const auto session = sampleInMemory(30'000);
+        const fs::path path = place("saved.stepscope");
+        double progress = 0;
+        const auto status = storage::saveSession(*session, path, storage::Existing::refuse, {},
+                                                 [&](double fraction, std::string_view) { progress = fraction; });
+        QVERIFY2(status.has_value(), status ? "" : base::toText(status.error()).c_str());
+        QCOMPARE(progress, 1.0);
+        QCOMPARE(fileCount(), 1);
+        const auto opened = storage::openSession(path);
+        QVERIFY(opened.has_value());
+        verifySame(**opened, *session);
+    }
+
+    void equalSpansKeepTheirOrderWhenSaved()
+    {
+        // 70 000 equal spans nest inside each other across the border of two chunks.
+        session::SessionBuilder builder;
+        builder.addTrack({"t", 0});
+        std::vector<session::SpanRecord> spans;
+        for (uint32_t i = 0; i < 70'000; ++i) {
+            builder.addLabel({});
+            spans.push_back({5, 10, i, 0});
+        }
+        builder.addSpans(base::TrackId(0u), spans);
+        const auto session = builder.build();
+        QCOMPARE(session->spans().label[0], 69'999u);
+        const fs::path path = place("equal.stepscope");
+        QVERIFY(storage::saveSession(*session, path).has_value());
+        verifySameColumns(**storage::openSession(path), *session);
+    }
+
+    void randomTimesSurviveARecording()
+    {
+        std::mt19937_64 random(9);
+        const fs::path path = place("random.stepscope");
+        auto writer = storage::SessionWriter::create(path);
+        QVERIFY(writer.has_value());
+        session::SessionBuilder builder;
+        for (session::SessionSink* sink : {static_cast<session::SessionSink*>(writer->get()),
+                                           static_cast<session::SessionSink*>(&builder)}) {
+            sink->addString("x");
+            sink->addLabel({base::StringId(0u)});
+            sink->addTrack({"t", 0});
+        }
+        for (int batch = 0; batch < 40; ++batch) {
+            std::vector<session::SpanRecord> spans;
+            for (int i = 0; i < 5000; ++i)
+                spans.push_back({static_cast<int64_t>(random() % 1'000'000'000), static_cast<int64_t>(random() % 1000), 0, -1});
+            (*writer)->addSpans(base::TrackId(0u), spans);
+            builder.addSpans(base::TrackId(0u), spans);
+            if (batch % 7 == 0) QVERIFY((*writer)->flush().has_value());
+        }
+        QVERIFY((*writer)->finish().has_value());
+        const auto opened = storage::openSession(path);
+        const auto expected = builder.build();
+        QVERIFY((*opened)->spans().start == expected->spans().start);
+        QVERIFY((*opened)->spans().parent == expected->spans().parent);
+        QVERIFY((*opened)->spans().duration == expected->spans().duration);
+    }
+
+    void anOpenSessionSurvivesTheReplacementOfItsFile()
+    {
+        const fs::path path = place("replaced.stepscope");
+        QVERIFY(storage::saveSession(*sampleInMemory(500), path).has_value());
+        const auto opened = storage::openSession(path);
+        QVERIFY(storage::saveSession(*sampleInMemory(3), path).has_value());
+        verifySameColumns(**opened, *sampleInMemory(500));
+    }
+
+    void anExistingFileBecomesABackup()
+    {
+        const fs::path path = place("again.stepscope");
+        for (const int steps : {11, 22, 33}) {
+            auto writer = storage::SessionWriter::create(path);
+            QVERIFY(writer.has_value());
+            tests::sendSample(**writer, steps);
+            QVERIFY((*writer)->finish().has_value());
+        }
+        QCOMPARE((*storage::openSession(path))->steps().size(), size_t{33});
+        QCOMPARE((*storage::openSession(storage::backupName(path)))->steps().size(), size_t{22});
+        QCOMPARE(fileCount(), 2);
+    }
+
+    void anExistingFileCanBeRefusedOrReplaced()
+    {
+        const fs::path path = place("there.stepscope");
+        std::ofstream(path) << "precious";
+        const auto refused = storage::saveSession(*sampleInMemory(1), path, storage::Existing::refuse);
+        QVERIFY(!refused.has_value());
+        QVERIFY(refused.error().code == base::ErrorCode::invalidArgument);
+        QCOMPARE(fs::file_size(path), uintmax_t{8});
+        QVERIFY(!storage::SessionWriter::create(path, storage::Existing::refuse).has_value());
+        QVERIFY(storage::saveSession(*sampleInMemory(1), path, storage::Existing::replace).has_value());
+        QCOMPARE(fileCount(), 1);
+        QVERIFY(storage::isSessionFile(path));
+    }
+
+    void aMissingDirectoryIsNamed()
+    {
+        const fs::path path = place("no/such/dir/x.stepscope");
+        for (const base::Error& error : {storage::SessionWriter::create(path).error(),
+                                         storage::saveSession(*sampleInMemory(1), path).error()}) {
+            QVERIFY(error.code == base::ErrorCode::notFound);
+            QCOMPARE(error.where.file, path.parent_path().string());
+        }
+    }
+
+    void aDirectoryInPlaceOfTheFileIsAnError()
+    {
+        const fs::path path = place("dir.stepscope");
+        fs::create_directory(path);
+        QVERIFY(!storage::SessionWriter::create(path).has_value());
+        QVERIFY(!storage::saveSession(*sampleInMemory(1), path).has_value());
+        QVERIFY(fs::is_directory(path));
+    }
+
+    void aReadOnlyDirectoryIsAnError()
+    {
+        if (geteuid() == 0) QSKIP("root may write everywhere");
+        const fs::path directory = place("locked");
+        fs::create_directory(directory);
+        fs::permissions(directory, fs::perms::owner_read | fs::perms::owner_exec);
+        const auto writer = storage::SessionWriter::create(directory / "x.stepscope");
+        fs::permissions(directory, fs::perms::owner_all);
+        QVERIFY(!writer.has_value());
+        QVERIFY(writer.error().code == base::ErrorCode::io);
+        QVERIFY(writer.error().message.find("Permission denied") != std::string::npos);
+    }
+
+    void aFileThatIsBeingRecordedOpensAndIsProtected()
+    {
+        const fs::path path = place("live.stepscope");
+        auto writer = storage::SessionWriter::create(path);
+        QVERIFY(writer.has_value());
+        tests::sendSample(**writer, 50);
+        QVERIFY((*writer)->flush().has_value());
+        const auto opened = storage::openSession(path);
+        QVERIFY2(opened.has_value(), opened ? "" : base::toText(opened.error()).c_str());
+        QCOMPARE((*opened)->spans().size(), size_t{250});
+        QVERIFY(hasQuality(**opened, "still-recording"));
+        QVERIFY(!hasQuality(**opened, "cut-short"));
+
+        const auto second = storage::SessionWriter::create(path);
+        QVERIFY(!second.has_value());
+        QVERIFY(second.error().code == base::ErrorCode::unavailable);
+
+        const session::SpanRecord more[] = {{900'000'000, 5, 0, 50}};
+        (*writer)->addSpans(base::TrackId(0u), more);
+        QVERIFY((*writer)->finish().has_value());
+        QCOMPARE((*storage::openSession(path))->spanCount(), uint64_t{251});
+    }
+
+    void aReaderThatHoldsTheFileDelaysNothingButTheDisk()
+    {
+        const fs::path path = place("held.stepscope");
+        auto writer = storage::SessionWriter::create(path);
+        QVERIFY(writer.has_value());
+        tests::sendSample(**writer, 10);
+        QVERIFY((*writer)->flush().has_value());
+        {
+            auto reader = storage::Database::open(path, storage::OpenMode::readOnly);
+            QVERIFY(reader.has_value());
+            QVERIFY((*reader)->execute("BEGIN").has_value());
+            QCOMPARE(*(*reader)->integer("SELECT count(*) FROM steps"), int64_t{10});
+            session::StepRow row;
+            row.index = 10;
+            (*writer)->addStep(row);
+            QVERIFY((*writer)->flush().has_value()); // cannot commit, keeps the rows
+            row.index = 11;
+            (*writer)->addStep(row);
+            QVERIFY((*reader)->execute("COMMIT").has_value());
+        }
+        QVERIFY((*writer)->finish().has_value());
+        QCOMPARE((*storage::openSession(path))->steps().size(), size_t{12});
+    }
+
+    void aStopRequestCancels()
+    {
+        const auto session = sampleInMemory(20'000);
+        const fs::path path = place("stopped.stepscope");
+        std::stop_source stop;
+        stop.request_stop();
+        const auto saved = storage::saveSession(*session, path, storage::Existing::backup, stop.get_token());
+        QVERIFY(!saved.has_value());
+        QVERIFY(saved.error().code == base::ErrorCode::cancelled);
+        QCOMPARE(fileCount(), 0);
+        QVERIFY(storage::saveSession(*session, path).has_value());
+        const auto opened = storage::openSession(path, stop.get_token());
+        QVERIFY(!opened.has_value());
+        QVERIFY(opened.error().code == base::ErrorCode::cancelled);
+    }
+
+    void init()
+    {
+        fs::remove_all(m_root.path().toStdString());
+        fs::create_directories(m_root.path().toStdString());
+    }
+
+private:
+    // Passes everything on and flushes now and then, as the Collector does.
+    class FlushingSink final : public session::SessionSink {
+    public:
+        FlushingSink(session::SessionSink& to, int every) : m_to(to), m_every(every) {}
+        void addString(std::string_view text) override { m_to.addString(text); }
+        void addTrack(const session::Track& row) override { m_to.addTrack(row); }
+        void addLabel(const session::Label& row) override { m_to.addLabel(row); }
+        void addLayer(const session::LayerRow& row) override { m_to.addLayer(row); }
+        void addPrimitive(const session::PrimitiveRow& row) override { m_to.addPrimitive(row); }
+        void addCounter(const session::CounterRow& row) override { m_to.addCounter(row); }
+        void addEnvironment(const session::EnvironmentRow& row) override { m_to.addEnvironment(row); }
+        void addQuality(const session::QualityRow& row) override { m_to.addQuality(row); }
+        void setModelText(std::string_view text) override { m_to.setModelText(text); }
+        void addStep(const session::StepRow& row) override
+        {
+            m_to.addStep(row);
+            if (++m_steps % m_every == 0) QVERIFY(m_to.flush().has_value());
+        }
+        void addSpans(base::TrackId track, std::span<const session::SpanRecord> spans) override
+        {
+            m_to.addSpans(track, spans);
+        }
+        void addCounterSamples(base::CounterId counter, std::span<const session::CounterRecord> samples) override
+        {
+            m_to.addCounterSamples(counter, samples);
+        }
+        base::Status flush() override { return m_to.flush(); }
+        base::Status finish() override { return m_to.finish(); }
+
+    private:
+        session::SessionSink& m_to;
+        int m_every;
+        int m_steps = 0;
+    };
+
+    fs::path place(const char* name) const { return fs::path(m_root.path().toStdString()) / name; }
+    int fileCount() const
+    {
+        int count = 0;
+        for ([[maybe_unused]] const auto& entry : fs::directory_iterator(m_root.path().toStdString()))
+            ++count;
+        return count;
+    }
+
+    QTemporaryDir m_root;
+};
+
+QTEST_GUILESS_MAIN(TestSessionFile)
+#include "tst_session_file.moc"
