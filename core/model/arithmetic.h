@@ -19,6 +19,7 @@ inline int64_t saturatedSum(int64_t a, int64_t b)
 }
 
 std::string underscored(int64_t value);   // 44_426, as Flux prints numbers
+std::string countText(int64_t value);     // the same; "more than ..." at the largest value
 std::string byteText(int64_t bytes);      // 173.539 KiB, as Julia's Base.format_bytes
 
 } // namespace stepscope::model

@@ -27,6 +27,11 @@ std::string underscored(int64_t value)
     return digits;
 }
 
+std::string countText(int64_t value)
+{
+    return (value == INT64_MAX ? "more than " : "") + underscored(value);
+}
+
 std::string byteText(int64_t bytes)
 {
     if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");

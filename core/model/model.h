@@ -126,7 +126,7 @@ enum class LossKind { mse, mae, crossentropy, logitcrossentropy, binarycrossentr
 struct LossSpec {
     LossKind kind = LossKind::mse;
     double delta = 1;              // huber
-    double eps = 1.1920929e-07;    // crossentropy, binarycrossentropy: eps(Float32)
+    double eps = 0x1p-23;          // crossentropy, binarycrossentropy: eps(Float32)
     bool sumAggregate = false;     // agg = sum instead of mean
     int line = 0, column = 0;      // where it stands in the text
 };

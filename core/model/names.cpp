@@ -131,7 +131,7 @@ std::optional<Init> initByName(std::string_view name)
     return std::nullopt;
 }
 
-std::string nearestName(std::string_view name, const std::vector<std::string_view>& known)
+std::string nearestName(std::string_view name, const std::vector<std::string_view>& known, bool shortened)
 {
     if (name.empty() || name.size() > 64) return {};
     const std::string wanted = lower(name);
@@ -144,7 +144,14 @@ std::string nearestName(std::string_view name, const std::vector<std::string_vie
             best = candidate;
         }
     }
-    return std::string(best);
+    if (!best.empty() || !shortened) return std::string(best);
+    const auto* longest = &best;
+    for (const std::string_view& candidate : known) {
+        const std::string other = lower(candidate);
+        const size_t common = std::min(other.size(), wanted.size());
+        if (common >= 3 && candidate.size() > longest->size() && wanted.compare(0, common, other, 0, common) == 0) longest = &candidate;
+    }
+    return std::string(*longest);
 }
 
 const std::vector<std::string_view>& layerNames()

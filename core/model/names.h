@@ -15,8 +15,9 @@ namespace stepscope::model {
 std::optional<Activation> activationByName(std::string_view name); // with NNlib's default parameter
 std::optional<Init> initByName(std::string_view name);             // with Flux's default parameters
 
-// The known name nearest to `name` (letter case apart) when it is near enough to be meant; empty otherwise.
-std::string nearestName(std::string_view name, const std::vector<std::string_view>& known);
+// The known name nearest to `name` (letter case apart) when it is near enough to be meant; empty otherwise. With `shortened`
+// also one that starts the name, or that the name starts: "padding" for pad, "Convolution" for Conv.
+std::string nearestName(std::string_view name, const std::vector<std::string_view>& known, bool shortened = true);
 
 const std::vector<std::string_view>& layerNames();
 const std::vector<std::string_view>& layerAndActivationNames(); // what may stand in a Chain

@@ -113,7 +113,9 @@ private:
     {
         if (!value.is(Expr::Kind::call)) return;
         static const std::vector<std::string_view> others{"SamePad", "Normalise", "Normalize", "FlipHorizontal", "Shift", "Noise", "PerBatch", "setup", "cpu_device", "gpu_device"};
-        for (const auto* names : {&layerNames(), &optimiserNames(), &dataNames(), &initNames(), &lossNames(), &others})
+        const bool onlyKeywords = std::none_of(value.names.begin(), value.names.end(), [](const NameAt& n) { return n.text.empty(); });
+        if (onlyKeywords && initByName(value.text)) return; // kaiming_normal(gain = 2), but not the arrays of rand(10, 100)
+        for (const auto* names : {&layerNames(), &optimiserNames(), &dataNames(), &lossNames(), &others})
             if (std::find(names->begin(), names->end(), value.text) != names->end()) return;
         const std::string nearest = nearestName(name.text, kSettings);
         failAt(value.place, fmt::format("unknown function '{}'", value.text.substr(0, 60)),
@@ -128,7 +130,7 @@ private:
             if (!variable.used && !settingByName(name)) unused.emplace_back(variable.place, name);
         std::sort(unused.begin(), unused.end(), [](const auto& a, const auto& b) { return std::pair(a.first.line, a.first.column) < std::pair(b.first.line, b.first.column); });
         for (const auto& [place, name] : unused) {
-            const std::string nearest = name.size() < 4 ? std::string() : nearestName(name, kSettings);
+            const std::string nearest = name.size() < 4 ? std::string() : nearestName(name, kSettings, false);
             if (!nearest.empty()) failAt(place, fmt::format("unknown setting '{}'; did you mean '{}'?", name.substr(0, 60), nearest), fmt::format("settings are: {}", fmt::join(kSettings, ", ")));
             if (std::find(kLoaderKeywords.begin(), kLoaderKeywords.end(), name) == kLoaderKeywords.end()) continue;
             failAt(place, fmt::format("'{}' is set but nothing uses it", name),

@@ -72,7 +72,7 @@ private:
         Layer& layer = at(id);
         layer.output = leafOutput(layer, in);
         if (product(layer.output) > kMaxValues) {
-            mismatch(layer, fmt::format("makes {} values per sample, more than fit into memory", underscored(product(layer.output))), "use smaller sizes");
+            mismatch(layer, fmt::format("makes {} values per sample, more than fit into memory", countText(product(layer.output))), "use smaller sizes");
         }
         setLeafCost(layer, in.needsGradient);
         return {layer.output, id, in.needsGradient || !layer.parameters.empty()};
@@ -241,7 +241,7 @@ private:
             }
             shape[0] = saturatedSum(shape[0], next[0]);
         }
-        if (product(shape) > kMaxValues) mismatch(layer, fmt::format("makes {} values per sample, more than fit into memory", underscored(product(shape))), "use smaller sizes");
+        if (product(shape) > kMaxValues) mismatch(layer, fmt::format("makes {} values per sample, more than fit into memory", countText(product(shape))), "use smaller sizes");
         return shape;
     }
 
@@ -258,7 +258,7 @@ private:
             for (const Parameter& parameter : layer.parameters)
                 layer.parameterCount = saturatedSum(layer.parameterCount, parameter.count());
             if (layer.parameterCount <= kMaxParameters) continue;
-            mismatch(layer, fmt::format("has {} parameters ({} in Float32), more than can be trained", underscored(layer.parameterCount), byteText(saturatedProduct(layer.parameterCount, 4))),
+            mismatch(layer, fmt::format("has {} parameters ({} in Float32), more than can be trained", countText(layer.parameterCount), byteText(saturatedProduct(layer.parameterCount, 4))),
                      fmt::format("the limit is {} parameters", underscored(kMaxParameters)));
         }
         for (size_t i = m_model.layers.size(); i-- > 1;) {
@@ -266,7 +266,7 @@ private:
             parent.parameterCount = saturatedSum(parent.parameterCount, m_model.layers[i].parameterCount);
         }
         if (m_model.layers[0].parameterCount <= kMaxParameters) return;
-        mismatch(m_model.layers[0], fmt::format("has {} parameters, more than can be trained", underscored(m_model.layers[0].parameterCount)),
+        mismatch(m_model.layers[0], fmt::format("has {} parameters, more than can be trained", countText(m_model.layers[0].parameterCount)),
                  fmt::format("the limit is {} parameters", underscored(kMaxParameters)));
     }
 
