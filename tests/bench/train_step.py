@@ -24,7 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # name of torch_steps.py, file in resources/models, batch, highest ratio to PyTorch allowed
 MODELS = [
     ("mlp", "mlp.jl", 64, 0.40),
-    ("lenet", "lenet5.jl", 64, 0.40),
+    ("lenet", "fashion-lenet.jl", 64, 0.40),
     ("cnn", "cnn.jl", 64, 0.40),
     ("vgg", "vgg.jl", 32, 0.75),
     ("resnet20", "resnet20.jl", 32, 0.65),
