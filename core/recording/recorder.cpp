@@ -252,6 +252,7 @@ Recorder::Recorder(session::SessionSink& sink) : Recorder(sink, Options()) { }
 
 Recorder::Recorder(session::SessionSink& sink, Options options) : m_impl(std::make_unique<Impl>(sink, options))
 {
+    addEnvironment("start.unix-ns", std::to_string(m_impl->clock.originUnixNs()));
     m_impl->thread = std::thread([impl = m_impl.get()] { impl->run(); });
 }
 

@@ -34,7 +34,8 @@ public:
         size_t maxBlocksPerThread = 64;
     };
 
-    // The sink must outlive the Recorder. Starts the Collector's thread.
+    // The sink must outlive the Recorder. Starts the Collector's thread. Adds the environment row "start.unix-ns",
+    // the wall-clock time of the origin of all times.
     explicit Recorder(session::SessionSink& sink);
     Recorder(session::SessionSink& sink, Options options);
     ~Recorder(); // stops the Collector; without finish() the session counts as cut short

@@ -90,6 +90,9 @@ private slots:
         }
         QCOMPARE(session->tracks()[0].name, std::string("training"));
         QVERIFY(session->tracks()[0].threadId > 0);
+        const int64_t origin = std::stoll(std::string(session->environmentValue("start.unix-ns")));
+        const int64_t age = QDateTime::currentMSecsSinceEpoch() - origin / 1'000'000;
+        QVERIFY(age >= 0 && age < 60'000);
         QVERIFY(session->quality().empty());
     }
 
