@@ -5,6 +5,7 @@
 #include "core/storage/session_columns.h"
 #include "core/storage/session_tables.h"
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace stepscope::storage {
 
@@ -22,6 +24,7 @@ using base::ErrorCode;
 namespace {
 
 constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
+constexpr uint64_t kBytesPerSpan = 28; // of the columns in memory
 constexpr const char* kMadeBy = "session files (.stepscope) are made by `stepscope record`";
 
 std::string firstBytes(const fs::path& path, size_t count)
@@ -151,6 +154,14 @@ base::Status checkKind(Database& database, const fs::path& path)
         return base::fail(notASession(path, nsight && *nsight > 0 ? "an export of Nsight Systems"
                                                                   : "an SQLite database of another program"));
     }
+    // A view in the place of a table could make the reader compute for ever.
+    const auto odd = database.integer(
+        "SELECT count(*) FROM sqlite_master WHERE (type <> 'table' OR rootpage = 0) AND lower(name) IN ('meta', 'strings', "
+        "'tracks', 'labels', 'layers', 'primitives', 'steps', 'counters', 'environment', 'quality', 'span_chunks', "
+        "'counter_chunks')");
+    if (odd && *odd > 0)
+        return base::fail(ErrorCode::wrongFormat, "a table of the session format is not a table in this file",
+                          {.file = path.string()}, kMadeBy);
     const auto version = database.integer("PRAGMA user_version");
     if (!version) return base::fail(version.error());
     if (*version > kSchemaVersion)
@@ -178,6 +189,18 @@ session::QualityRow incompleteQuality(bool recording)
     return {"cut-short", 1, "The recording did not end properly: its last second may be missing."};
 }
 
+// A file of a few megabytes can claim any number of rows; a real session may also be too big for a machine.
+base::Status checkMemory(uint64_t spans, const fs::path& path)
+{
+    const auto machine = static_cast<uint64_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)))
+        * static_cast<uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
+    if (machine == 0 || spans < machine / kBytesPerSpan) return {};
+    return base::fail(ErrorCode::unsupported,
+                      fmt::format("the session has {} spans; they need {} GB of memory, more than this machine has", spans,
+                                  spans * kBytesPerSpan >> 30),
+                      {.file = path.string()}, "open it on a machine with more memory");
+}
+
 base::Result<session::SessionPtr> readSession(const fs::path& path, std::stop_token stop, const base::Progress& progress)
 {
     if (base::Status status = checkPlace(path); !status) return base::fail(status.error());
@@ -198,6 +221,7 @@ base::Result<session::SessionPtr> readSession(const fs::path& path, std::stop_to
     if (opened->truncated)
         tables->quality.push_back({"truncated-file", 1, "The file is shorter than it should be: copy it again."});
     ChunkIndex index = readChunkIndex(*database, *tables);
+    if (base::Status status = checkMemory(index.spanCount, path); !status) return base::fail(status.error());
     session::repairTables(*tables);
     tables->spanCount = index.spanCount;
     if (stop.stop_requested()) return base::fail(ErrorCode::cancelled, "cancelled");

@@ -192,13 +192,13 @@ bool Database::inTransaction() const { return sqlite3_get_autocommit(m_handle) =
 
 base::Error Database::failure(int code)
 {
-    m_lastCode = code & 0xff;
+    const int primary = code & 0xff;
     const int systemError = m_handle != nullptr ? sqlite3_system_errno(m_handle) : 0;
     const char* detail = m_handle != nullptr ? sqlite3_errmsg(m_handle) : sqlite3_errstr(code);
     base::Error error;
     error.where.file = m_path.string();
     // Only ENOSPC becomes SQLITE_FULL; the other limits look like any failed write, and SQLite has lost the reason.
-    const int limit = m_lastCode == SQLITE_FULL ? ENOSPC : m_lastCode == SQLITE_IOERR ? limitOfWriting(m_path) : 0;
+    const int limit = primary == SQLITE_FULL ? ENOSPC : primary == SQLITE_IOERR ? limitOfWriting(m_path) : 0;
     if (limit != 0) {
         error.code = ErrorCode::diskFull;
         error.message = limit == EFBIG ? "the file may not grow further (file size limit)"
@@ -207,7 +207,7 @@ base::Error Database::failure(int code)
         error.hint = "free some space or choose another directory; what was stored before stays readable";
         return error;
     }
-    switch (m_lastCode) {
+    switch (primary) {
     case SQLITE_INTERRUPT:
         error.code = ErrorCode::cancelled;
         error.message = "cancelled";
@@ -228,6 +228,13 @@ base::Error Database::failure(int code)
         error.hint = "close the other program or wait for its recording to end";
         break;
     case SQLITE_READONLY:
+        error.code = ErrorCode::io;
+        error.message = "the file may not be written";
+        if (m_handle != nullptr && sqlite3_extended_errcode(m_handle) == SQLITE_READONLY_ROLLBACK) {
+            error.message = "the recording was killed in the middle of a commit, and the file may not be written to undo it";
+            error.hint = "copy the file, with the -journal file beside it, to a directory where you may write";
+        }
+        break;
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:

@@ -77,7 +77,6 @@ public:
     void setStop(std::stop_token stop);
     void setBusyTimeout(int milliseconds);
 
-    int lastCode() const { return m_lastCode; } // SQLite's primary result code of the last failure
     bool inTransaction() const;
     const std::filesystem::path& path() const { return m_path; }
     base::Error failure(int code); // our error for an SQLite result code
@@ -88,7 +87,6 @@ private:
     sqlite3* m_handle = nullptr;
     std::filesystem::path m_path;
     std::stop_token m_stop;
-    int m_lastCode = 0;
 };
 
 } // namespace stepscope::storage

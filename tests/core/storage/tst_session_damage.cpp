@@ -208,6 +208,29 @@ private slots:
         QVERIFY(walk(**opened));
     }
 
+    void aViewInPlaceOfATableIsRefused()
+    {
+        const fs::path path = sample(5);
+        execute(path, "DROP TABLE strings; CREATE VIEW strings AS WITH RECURSIVE n(id) AS (SELECT 0 UNION ALL SELECT id + 1 "
+                      "FROM n) SELECT id, 'x' AS text FROM n");
+        const auto opened = storage::openSession(path);
+        QVERIFY(!opened.has_value());
+        QVERIFY(opened.error().code == base::ErrorCode::wrongFormat);
+    }
+
+    void moreSpansThanTheMemoryHoldsAreRefused()
+    {
+        const fs::path path = sample(5);
+        // 4 000 chunks of a million equal rows each, in a few hundred kilobytes.
+        execute(path, "DELETE FROM span_chunks; WITH RECURSIVE n(id) AS (SELECT 0 UNION ALL SELECT id + 1 FROM n WHERE id < "
+                      "3999) INSERT INTO span_chunks SELECT id, 0, 1048576, 0, 0, zeroblob(18), zeroblob(18), zeroblob(18), "
+                      "zeroblob(18) FROM n");
+        const auto opened = storage::openSession(path);
+        if (opened) QSKIP("this machine has more than 110 GB of memory");
+        QVERIFY(opened.error().code == base::ErrorCode::unsupported);
+        QVERIFY(opened.error().message.find("4194304000 spans") != std::string::npos);
+    }
+
     void aFileCutAnywhereOpensOrSaysWhy()
     {
         const std::string whole = slurp(sample(9'000));
