@@ -18,8 +18,8 @@ inline int64_t saturatedSum(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
 }
 
-std::string underscored(int64_t value);   // 44_426, as Flux prints numbers
-std::string countText(int64_t value);     // the same; "more than ..." at the largest value
-std::string byteText(int64_t bytes);      // 173.539 KiB, as Julia's Base.format_bytes
+std::string underscored(int64_t value); // 44_426, as Flux prints numbers
+std::string countText(int64_t value);   // the same; "more than ..." at the largest value
+std::string byteText(int64_t bytes);    // 173.539 KiB, as Julia's Base.format_bytes
 
 } // namespace stepscope::model

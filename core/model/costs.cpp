@@ -34,12 +34,16 @@ int64_t forwardFlop(const Layer& layer, int64_t in, int64_t out)
     case LayerKind::dropout: return in;
     case LayerKind::batchNorm:
     case LayerKind::layerNorm: return times(6, in);
-    case LayerKind::activation: return layer.options.activation.kind == ActivationKind::identity ? 0 : times(isSoftmax(layer.options.activation) ? 4 : 1, in);
+    case LayerKind::activation:
+        return layer.options.activation.kind == ActivationKind::identity
+            ? 0
+            : times(isSoftmax(layer.options.activation) ? 4 : 1, in);
     default: return 0;
     }
 }
 
-// Backward: parameters' gradients and, where needed, the input's. The first layer with parameters has none of the latter.
+// Backward: parameters' gradients and, where needed, the input's. The first layer with parameters has none of the
+// latter.
 int64_t backwardFlop(const Layer& layer, int64_t in, int64_t out, bool inputGradient)
 {
     const int64_t forward = forwardFlop(layer, in, out);
@@ -67,7 +71,8 @@ void addCost(Cost& to, const Cost& cost)
 void setLeafCost(Layer& layer, bool inputGradient)
 {
     layer.forward = layer.backward = {};
-    const bool view = layer.kind == LayerKind::flatten || (layer.kind == LayerKind::activation && layer.options.activation.kind == ActivationKind::identity);
+    const bool view = layer.kind == LayerKind::flatten
+        || (layer.kind == LayerKind::activation && layer.options.activation.kind == ActivationKind::identity);
     if (view) return; // no data moves
     const int64_t in = product(layer.input), out = product(layer.output);
     layer.forward = {forwardFlop(layer, in, out), times(kFloat, saturatedSum(in, out))};
@@ -76,14 +81,16 @@ void setLeafCost(Layer& layer, bool inputGradient)
     layer.backward = {backwardFlop(layer, in, out, inputGradient), times(kFloat, values)};
 }
 
-JoinCost joinCost(Connection connection, const std::vector<Dims>& joined, const Dims& input, const Dims& output, bool inputGradient)
+JoinCost joinCost(Connection connection, const std::vector<Dims>& joined, const Dims& input, const Dims& output,
+                  bool inputGradient)
 {
     int64_t read = 0;
     for (const Dims& dims : joined)
         read = saturatedSum(read, product(dims));
     const int64_t out = product(output), in = product(input), more = static_cast<int64_t>(joined.size()) - 1;
     JoinCost cost;
-    cost.forward = {connection == Connection::concatenate ? 0 : times(more, out), times(kFloat, saturatedSum(read, out))};
+    cost.forward = {connection == Connection::concatenate ? 0 : times(more, out),
+                    times(kFloat, saturatedSum(read, out))};
     // Backward: a sum passes dy on, a product multiplies it; the branches' gradients for the shared input are added up.
     cost.backward.flop = connection == Connection::multiply ? times(times(more, 2), out) : 0;
     cost.backward.bytes = connection == Connection::add ? 0 : times(kFloat, saturatedSum(read, out));

@@ -16,7 +16,8 @@ void setLeafCost(Layer& layer, bool inputGradient);
 struct JoinCost {
     Cost forward, backward;
 };
-JoinCost joinCost(Connection connection, const std::vector<Dims>& joined, const Dims& input, const Dims& output, bool inputGradient);
+JoinCost joinCost(Connection connection, const std::vector<Dims>& joined, const Dims& input, const Dims& output,
+                  bool inputGradient);
 
 void addCost(Cost& to, const Cost& cost);
 

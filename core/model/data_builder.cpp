@@ -19,7 +19,8 @@ using Transform = DataSpec::Transform;
 Transform readTransform(const Expr& expr)
 {
     static const std::vector<std::string_view> known{"Normalise", "FlipHorizontal", "Shift", "Noise", "PerBatch"};
-    if (!expr.is(Expr::Kind::call)) failAt(expr.place, fmt::format("expected a transform such as Normalise(0.5, 0.5), got {}", describe(expr)));
+    if (!expr.is(Expr::Kind::call))
+        failAt(expr.place, fmt::format("expected a transform such as Normalise(0.5, 0.5), got {}", describe(expr)));
     Transform transform;
     if (expr.text == "PerBatch") {
         Arguments arguments(expr, "PerBatch(transform)");
@@ -41,12 +42,14 @@ Transform readTransform(const Expr& expr)
     } else if (expr.text == "FlipHorizontal") {
         Arguments arguments(expr, "FlipHorizontal(p = 0.5)");
         transform.kind = Transform::Kind::flipHorizontal;
-        transform.a = arguments.count() > 0 ? realNumber(arguments.at(0, "a probability"), "the probability", 0, 1) : 0.5;
+        transform.a =
+            arguments.count() > 0 ? realNumber(arguments.at(0, "a probability"), "the probability", 0, 1) : 0.5;
         arguments.finish(1);
     } else if (expr.text == "Shift") {
         Arguments arguments(expr, "Shift(pixels)");
         transform.kind = Transform::Kind::shift;
-        transform.a = static_cast<double>(wholeNumber(arguments.at(0, "the largest shift in pixels"), "the shift", 0, 10'000));
+        transform.a =
+            static_cast<double>(wholeNumber(arguments.at(0, "the largest shift in pixels"), "the shift", 0, 10'000));
         arguments.finish(1);
     } else if (expr.text == "Noise") {
         Arguments arguments(expr, "Noise(σ)");
@@ -63,13 +66,17 @@ void readLoader(Arguments& arguments, DataSpec& spec)
     if (const Expr* e = arguments.keyword("batchsize")) spec.batchSize = wholeNumber(*e, "batchsize", 1, kMaxBatch);
     if (const Expr* e = arguments.keyword("shuffle")) spec.shuffle = trueOrFalse(*e, "shuffle");
     if (const Expr* e = arguments.keyword("partial")) spec.partial = trueOrFalse(*e, "partial");
-    if (const Expr* e = arguments.keyword("num_workers")) spec.numWorkers = static_cast<int>(wholeNumber(*e, "num_workers", 0, kMaxWorkers));
+    if (const Expr* e = arguments.keyword("num_workers"))
+        spec.numWorkers = static_cast<int>(wholeNumber(*e, "num_workers", 0, kMaxWorkers));
     if (const Expr* e = arguments.keyword("parallel"))
         if (trueOrFalse(*e, "parallel") && spec.numWorkers == 0) spec.numWorkers = 1;
     if (const Expr* e = arguments.keyword("buffer")) {
-        if (!e->is(Expr::Kind::boolean)) spec.queueDepth = static_cast<int>(wholeNumber(*e, "buffer", 0, 4096)); // Flux's true and false reuse memory: always so here
+        if (!e->is(Expr::Kind::boolean))
+            spec.queueDepth = static_cast<int>(
+                wholeNumber(*e, "buffer", 0, 4096)); // Flux's true and false reuse memory: always so here
     }
-    if (const Expr* e = arguments.keyword("queue")) spec.queueDepth = static_cast<int>(wholeNumber(*e, "queue", 0, 4096));
+    if (const Expr* e = arguments.keyword("queue"))
+        spec.queueDepth = static_cast<int>(wholeNumber(*e, "queue", 0, 4096));
     if (const Expr* e = arguments.keyword("samples")) spec.samples = wholeNumber(*e, "samples", 0, kMaxCount);
     if (const Expr* e = arguments.keyword("transforms")) {
         if (e->is(Expr::Kind::call)) spec.transforms = {readTransform(*e)};
@@ -77,7 +84,9 @@ void readLoader(Arguments& arguments, DataSpec& spec)
             if (e->items.size() > 64) failAt(e->place, "at most 64 transforms");
             for (const Expr& item : e->items)
                 spec.transforms.push_back(readTransform(item));
-        } else failAt(e->place, fmt::format("transforms takes a tuple, got {}", describe(*e)), "write transforms = (Normalise(0.286, 0.353), Shift(2))");
+        } else
+            failAt(e->place, fmt::format("transforms takes a tuple, got {}", describe(*e)),
+                   "write transforms = (Normalise(0.286, 0.353), Shift(2))");
     }
 }
 
@@ -97,16 +106,22 @@ void readDirectorySet(Arguments& arguments, DataSpec& spec)
     arguments.finish(1);
 }
 
+// test = ("images", "labels")
+void readTestPair(const Expr& expr, DataSpec& spec)
+{
+    if (!expr.is(Expr::Kind::tuple) || expr.items.size() != 2)
+        failAt(expr.place, fmt::format("test takes two files, got {}", describe(expr)),
+               "write test = (\"images\", \"labels\")");
+    spec.testPath = readPath(expr.items[0], "the file of test samples");
+    spec.testLabelsPath = readPath(expr.items[1], "the file of test labels");
+}
+
 void readIdx(Arguments& arguments, DataSpec& spec)
 {
     spec.kind = DataKind::idx;
     spec.path = readPath(arguments.at(0, "the file of images"), "the file of images");
     spec.labelsPath = readPath(arguments.at(1, "the file of labels"), "the file of labels");
-    if (const Expr* e = arguments.keyword("test")) {
-        if (!e->is(Expr::Kind::tuple) || e->items.size() != 2) failAt(e->place, fmt::format("test takes two files, got {}", describe(*e)), "write test = (\"images\", \"labels\")");
-        spec.testPath = readPath(e->items[0], "the file of test images");
-        spec.testLabelsPath = readPath(e->items[1], "the file of test labels");
-    }
+    if (const Expr* e = arguments.keyword("test")) readTestPair(*e, spec);
     if (const Expr* e = arguments.keyword("classes")) spec.classes = wholeNumber(*e, "classes", 1, kMaxClasses);
     readLoader(arguments, spec);
     arguments.finish(2);
@@ -117,7 +132,8 @@ void readTargets(Arguments& arguments, DataSpec& spec)
     if (const Expr* e = arguments.keyword("classes")) spec.classes = wholeNumber(*e, "classes", 0, kMaxClasses);
     if (const Expr* e = arguments.keyword("target_shape")) {
         spec.targetShape = reversedShape(*e, "target_shape");
-        if (spec.classes > 0) failAt(e->place, "target_shape is for regression; classes is given too", "remove one of them");
+        if (spec.classes > 0)
+            failAt(e->place, "target_shape is for regression; classes is given too", "remove one of them");
     }
 }
 
@@ -125,7 +141,8 @@ void readCsv(Arguments& arguments, DataSpec& spec)
 {
     spec.kind = DataKind::csv;
     spec.path = readPath(arguments.at(0, "a file"), "the file");
-    if (const Expr* e = arguments.keyword("target_columns")) spec.targetColumns = wholeNumber(*e, "target_columns", 1, kMaxClasses);
+    if (const Expr* e = arguments.keyword("target_columns"))
+        spec.targetColumns = wholeNumber(*e, "target_columns", 1, kMaxClasses);
     if (const Expr* e = arguments.keyword("header")) spec.header = trueOrFalse(*e, "header");
     if (const Expr* e = arguments.keyword("shape")) spec.sampleShape = reversedShape(*e, "shape");
     if (const Expr* e = arguments.keyword("test")) spec.testPath = readPath(*e, "test");
@@ -138,13 +155,15 @@ void readRaw(Arguments& arguments, DataSpec& spec)
 {
     spec.kind = DataKind::raw;
     spec.path = readPath(arguments.at(0, "a file"), "the file");
-    const Expr* shape = arguments.keyword("shape");
-    if (shape == nullptr) failAt(arguments.call().place, "Raw() needs the shape of a sample", "write Raw(\"train.f32\"; shape = (28, 28, 1), classes = 10)");
-    spec.sampleShape = reversedShape(*shape, "shape");
-    if (const Expr* e = arguments.keyword("test")) spec.testPath = readPath(*e, "test");
+    if (const Expr* e = arguments.either(1, "labels", "targets")) spec.labelsPath = readPath(*e, "the file of labels");
+    if (const Expr* e = arguments.keyword("shape")) spec.sampleShape = reversedShape(*e, "shape");
+    if (const Expr* e = arguments.keyword("test")) {
+        if (e->is(Expr::Kind::tuple)) readTestPair(*e, spec);
+        else spec.testPath = readPath(*e, "test");
+    }
     readTargets(arguments, spec);
     readLoader(arguments, spec);
-    arguments.finish(1);
+    arguments.finish(2);
 }
 
 void readMade(Arguments& arguments, DataSpec& spec)
@@ -162,10 +181,16 @@ void readSource(const Expr& expr, DataSpec& spec, bool wrapped)
 {
     if (expr.is(Expr::Kind::call) || expr.is(Expr::Kind::name)) checkModule(expr, "data set", dataNames());
     if (!expr.is(Expr::Kind::call)) {
-        if (expr.is(Expr::Kind::string)) failAt(expr.place, fmt::format("expected a data set, got {}", describe(expr)), "write CSV(\"file.csv\"), IDX(\"images\", \"labels\") or Raw(\"file.f32\"; shape = ...)");
-        if (!expr.is(Expr::Kind::name)) failAt(expr.place, fmt::format("expected a data set such as FashionMNIST(batchsize = 64), got {}", describe(expr)));
+        if (expr.is(Expr::Kind::string))
+            failAt(expr.place, fmt::format("expected a data set, got {}", describe(expr)),
+                   "write CSV(\"file.csv\"), IDX(\"images\", \"labels\") or Raw(\"file.f32\"; shape = ...)");
+        if (!expr.is(Expr::Kind::name))
+            failAt(expr.place,
+                   fmt::format("expected a data set such as FashionMNIST(batchsize = 64), got {}", describe(expr)));
         for (const std::string_view name : dataNames())
-            if (name == expr.text) failAt(expr.place, fmt::format("'{}' needs brackets", expr.text), fmt::format("write {}(batchsize = 64)", expr.text));
+            if (name == expr.text)
+                failAt(expr.place, fmt::format("'{}' needs brackets", expr.text),
+                       fmt::format("write {}(batchsize = 64)", expr.text));
         failUnknown("data set", expr, dataNames());
     }
     if (expr.text == "DataLoader") {
@@ -173,7 +198,8 @@ void readSource(const Expr& expr, DataSpec& spec, bool wrapped)
         Arguments arguments(expr, "DataLoader(FashionMNIST(); batchsize = 64, shuffle = true)");
         const Expr& inner = arguments.at(0, "a data set");
         if (inner.is(Expr::Kind::tuple)) {
-            failAt(inner.place, "arrays of Julia do not exist here", "name the data set: DataLoader(FashionMNIST(); batchsize = 64)", base::ErrorCode::unsupported);
+            failAt(inner.place, "arrays of Julia do not exist here",
+                   "name the data set: DataLoader(FashionMNIST(); batchsize = 64)", base::ErrorCode::unsupported);
         }
         readSource(inner, spec, true);
         readLoader(arguments, spec);

@@ -51,12 +51,16 @@ Expr withoutItems(const Expr& expr)
     return result;
 }
 
-[[noreturn]] void overflow(const Expr& expr) { failAt(expr.place, "the result of this calculation is too large for a whole number"); }
+[[noreturn]] void overflow(const Expr& expr)
+{
+    failAt(expr.place, "the result of this calculation is too large for a whole number");
+}
 
 Expr power(const Expr& expr, int64_t base, int64_t exponent)
 {
     int64_t result = 1;
-    if (base == 0 || base == 1 || base == -1) return integerLike(expr, exponent == 0 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : base);
+    if (base == 0 || base == 1 || base == -1)
+        return integerLike(expr, exponent == 0 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : base);
     for (int64_t i = 0; i < exponent; ++i)
         if (__builtin_mul_overflow(result, base, &result)) overflow(expr); // at most 63 rounds for |base| >= 2
     return integerLike(expr, result);
@@ -94,12 +98,16 @@ Expr arithmetic(const Expr& expr, const Expr& a, const Expr& b)
     return expr;
 }
 
-bool isArithmetic(const std::string& op) { return op == "+" || op == "-" || op == "*" || op == "/" || op == "÷" || op == "^"; }
+bool isArithmetic(const std::string& op)
+{
+    return op == "+" || op == "-" || op == "*" || op == "/" || op == "÷" || op == "^";
+}
 
 // sqrt(2), Float32(0.1): the few functions of numbers that models use.
 std::optional<Expr> callOnNumber(const Expr& call)
 {
-    if (call.items.size() != 1 || !call.items[0].is(Expr::Kind::number) || !call.names[0].text.empty()) return std::nullopt;
+    if (call.items.size() != 1 || !call.items[0].is(Expr::Kind::number) || !call.names[0].text.empty())
+        return std::nullopt;
     const Expr& argument = call.items[0];
     if (call.text == "sqrt") {
         if (argument.number < 0) failAt(call.place, "square root of a negative number");
@@ -113,16 +121,20 @@ std::optional<Expr> callOnNumber(const Expr& call)
 [[noreturn]] void refuseDevice(Place place, const std::string& name)
 {
     if (name == "f64" || name == "f16" || name == "bf16") {
-        failAt(place, fmt::format("'{}' is not supported: models train in Float32", name), "remove it, or write f32", base::ErrorCode::unsupported);
+        failAt(place, fmt::format("'{}' is not supported: models train in Float32", name), "remove it, or write f32",
+               base::ErrorCode::unsupported);
     }
-    failAt(place, fmt::format("'{}' cannot stand in a model file: the device is chosen when the run starts, not by the model", name),
+    failAt(place,
+           fmt::format("'{}' cannot stand in a model file: the device is chosen when the run starts, not by the model",
+                       name),
            "remove it; data and parameters are moved by the program");
 }
 
 bool isDevice(std::string_view name)
 {
-    return name == "gpu" || name == "device" || name == "cu" || name == "gpu_device" || name == "dev" || name == "todevice" || name == "f64" || name == "f16"
-        || name == "bf16" || name == "amdgpu_device" || name == "cuda_device" || name == "reactant_device";
+    return name == "gpu" || name == "device" || name == "cu" || name == "gpu_device" || name == "dev"
+        || name == "todevice" || name == "f64" || name == "f16" || name == "bf16" || name == "amdgpu_device"
+        || name == "cuda_device" || name == "reactant_device";
 }
 
 bool isNeutral(std::string_view name) { return name == "f32" || name == "cpu" || name == "cpu_device"; }
@@ -170,7 +182,8 @@ Expr Environment::foldAt(const Expr& expr, int depth)
         if (operand.isInteger && operand.integer == INT64_MIN) overflow(expr);
         return operand.isInteger ? integerLike(expr, -operand.integer) : numberLike(expr, -operand.number);
     }
-    if (expr.is(Expr::Kind::binary) && isArithmetic(expr.text) && result.items[0].is(Expr::Kind::number) && result.items[1].is(Expr::Kind::number)) {
+    if (expr.is(Expr::Kind::binary) && isArithmetic(expr.text) && result.items[0].is(Expr::Kind::number)
+        && result.items[1].is(Expr::Kind::number)) {
         return arithmetic(expr, result.items[0], result.items[1]);
     }
     if (expr.is(Expr::Kind::call)) {
@@ -185,12 +198,14 @@ Expr Environment::foldAt(const Expr& expr, int depth)
 
 Expr Environment::foldName(const Expr& expr, int depth)
 {
-    if (!expr.module.empty() || std::find(m_shadowed.begin(), m_shadowed.end(), expr.text) != m_shadowed.end()) return expr;
+    if (!expr.module.empty() || std::find(m_shadowed.begin(), m_shadowed.end(), expr.text) != m_shadowed.end())
+        return expr;
     const auto found = m_variables.find(expr.text);
     if (found == m_variables.end()) return expr;
     Variable& variable = found->second;
     variable.used = true;
-    if (depth + variable.depth > 2 * kMaxDepth) failAt(expr.place, "this is nested too deep", "split the model into named parts");
+    if (depth + variable.depth > 2 * kMaxDepth)
+        failAt(expr.place, "this is nested too deep", "split the model into named parts");
     struct Count {
         static size_t of(const Expr& e)
         {
@@ -212,9 +227,12 @@ Expr Environment::foldPipe(const Expr& expr, int depth)
         if (isNeutral(function.text)) return foldAt(expr.items[0], depth + 1);
         if (isDevice(function.text)) refuseDevice(function.place, function.text);
     }
-    if (m_shadowed.empty()) failAt(function.place, fmt::format("cannot pipe into {}", describe(function)), "only '|> f32' and '|> cpu' may follow a value");
+    if (m_shadowed.empty())
+        failAt(function.place, fmt::format("cannot pipe into {}", describe(function)),
+               "only '|> f32' and '|> cpu' may follow a value");
     Expr call = function;
-    if (!function.is(Expr::Kind::name)) failAt(function.place, fmt::format("cannot pipe into {}", describe(function)), "write f(x)");
+    if (!function.is(Expr::Kind::name))
+        failAt(function.place, fmt::format("cannot pipe into {}", describe(function)), "write f(x)");
     call.kind = Expr::Kind::call;
     call.items.push_back(foldAt(expr.items[0], depth + 1));
     call.names.push_back({});

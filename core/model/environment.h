@@ -13,11 +13,13 @@ namespace stepscope::model {
 
 class Environment {
 public:
-    // A copy of the expression in which variables stand for their values, arithmetic on numbers is done and "|> f32", "|> cpu"
-    // are gone. Throws Failure for overflow, division by zero, devices, and when variables of variables grow past all bounds.
+    // A copy of the expression in which variables stand for their values, arithmetic on numbers is done and "|> f32",
+    // "|> cpu" are gone. Throws Failure for overflow, division by zero, devices, and when variables of variables grow
+    // past all bounds.
     Expr fold(const Expr& expr);
 
-    // Gives a variable its (folded) value; as in Julia, a later assignment wins and does not change what was read before.
+    // Gives a variable its (folded) value; as in Julia, a later assignment wins and does not change what was read
+    // before.
     void set(const NameAt& name, Expr value);
 
     struct Variable {

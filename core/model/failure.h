@@ -1,6 +1,6 @@
 // Failure: an error on its way out of the parser.
-// Owner: core/model, private to it. Thrown by the reading code and turned into a Result by the public functions, so that
-// the many small readers need no plumbing; it never leaves core/model. The file name is filled in on the way out.
+// Owner: core/model, private to it. Thrown by the reading code and turned into a Result by the public functions, so
+// that the many small readers need no plumbing; it never leaves core/model. The file name is filled in on the way out.
 #pragma once
 
 #include "core/base/error.h"

@@ -28,16 +28,23 @@ Activation activationOfBody(const Expr& lambda)
     checkModule(body, "activation", activationNames());
     std::optional<Activation> activation = activationByName(body.text);
     if (!activation) failUnknown("activation", body, activationNames());
-    const bool columnwise = activation->kind == ActivationKind::softmax || activation->kind == ActivationKind::logsoftmax;
-    if (columnwise && body.broadcast) failAt(body.place, fmt::format("'{}.(x)' would act on each number alone", body.text), fmt::format("write {}(x)", body.text));
+    const bool columnwise =
+        activation->kind == ActivationKind::softmax || activation->kind == ActivationKind::logsoftmax;
+    if (columnwise && body.broadcast)
+        failAt(body.place, fmt::format("'{}.(x)' would act on each number alone", body.text),
+               fmt::format("write {}(x)", body.text));
     for (size_t i = 1; i < body.items.size(); ++i) {
         const std::string& keyword = body.names[i].text;
         if (columnwise && keyword == "dims") {
             wholeNumber(body.items[i], "dims", 1, 1);
             continue;
         }
-        if (!keyword.empty() || i != 1) failAt(body.items[i].place, fmt::format("'{}' takes no such argument", body.text), "write x -> leakyrelu(x, 0.2)");
-        if (activation->alpha == 0) failAt(body.items[i].place, fmt::format("'{}' has no parameter", body.text), "leakyrelu, elu, celu, softshrink and trelu have one");
+        if (!keyword.empty() || i != 1)
+            failAt(body.items[i].place, fmt::format("'{}' takes no such argument", body.text),
+                   "write x -> leakyrelu(x, 0.2)");
+        if (activation->alpha == 0)
+            failAt(body.items[i].place, fmt::format("'{}' has no parameter", body.text),
+                   "leakyrelu, elu, celu, softshrink and trelu have one");
         activation->alpha = realNumber(body.items[i], fmt::format("the parameter of {}", body.text), -1e6, 1e6);
     }
     return *activation;
@@ -46,14 +53,19 @@ Activation activationOfBody(const Expr& lambda)
 Activation activationOfAny(const Expr& expr, std::string_view what, const std::vector<std::string_view>& known)
 {
     if (expr.is(Expr::Kind::lambda)) {
-        if (expr.names.size() != 1) failAt(expr.place, fmt::format("an activation takes one argument, got {}", expr.names.size()), "write x -> relu.(x)");
+        if (expr.names.size() != 1)
+            failAt(expr.place, fmt::format("an activation takes one argument, got {}", expr.names.size()),
+                   "write x -> relu.(x)");
         return activationOfBody(expr);
     }
     if (expr.is(Expr::Kind::call)) {
-        if (activationByName(expr.text)) failAt(expr.place, fmt::format("'{}' is a function here, not a call of it", expr.text), fmt::format("write {} without brackets", expr.text));
+        if (activationByName(expr.text))
+            failAt(expr.place, fmt::format("'{}' is a function here, not a call of it", expr.text),
+                   fmt::format("write {} without brackets", expr.text));
         failUnknown(what, expr, known);
     }
-    if (!expr.is(Expr::Kind::name)) failAt(expr.place, fmt::format("expected an activation such as relu, got {}", describe(expr)));
+    if (!expr.is(Expr::Kind::name))
+        failAt(expr.place, fmt::format("expected an activation such as relu, got {}", describe(expr)));
     checkModule(expr, what, known);
     const std::optional<Activation> activation = activationByName(expr.text);
     if (!activation) failUnknown(what, expr, known);
@@ -77,7 +89,8 @@ Activation activationOf(const Expr& expr)
     const Activation activation = activationOfAny(expr, "activation", activationNames());
     if (activation.kind == ActivationKind::softmax || activation.kind == ActivationKind::logsoftmax) {
         failAt(expr.place, fmt::format("'{}' is no activation of single values", activationName(activation.kind)),
-               fmt::format("put {} into the Chain as a layer of its own, after this one", activationName(activation.kind)));
+               fmt::format("put {} into the Chain as a layer of its own, after this one",
+                           activationName(activation.kind)));
     }
     return activation;
 }
@@ -104,12 +117,15 @@ ConnectionSpec connectionOf(const Expr& expr, size_t inputs)
         if (op == "*" || op == ".*") return {Connection::multiply, 0};
         failAt(place, fmt::format("the connection '{}' is not supported", op), hint);
     };
-    if (expr.is(Expr::Kind::name)) return expr.text == "vcat" ? ConnectionSpec{Connection::concatenate, 1} : byOperator(expr.text, expr.place);
-    if (!expr.is(Expr::Kind::lambda)) failAt(expr.place, fmt::format("expected a connection, got {}", describe(expr)), hint);
+    if (expr.is(Expr::Kind::name))
+        return expr.text == "vcat" ? ConnectionSpec{Connection::concatenate, 1} : byOperator(expr.text, expr.place);
+    if (!expr.is(Expr::Kind::lambda))
+        failAt(expr.place, fmt::format("expected a connection, got {}", describe(expr)), hint);
     const Expr& body = expr.items[0];
     const bool variadic = expr.names.size() == 1 && expr.names[0].text.ends_with("...");
     if (!variadic && expr.names.size() != inputs) {
-        failAt(expr.place, fmt::format("this connection takes {} arguments but joins {} values", expr.names.size(), inputs), hint);
+        failAt(expr.place,
+               fmt::format("this connection takes {} arguments but joins {} values", expr.names.size(), inputs), hint);
     }
     std::vector<const Expr*> operands;
     if (body.is(Expr::Kind::binary)) operands = {&body.items[0], &body.items[1]};
@@ -117,11 +133,16 @@ ConnectionSpec connectionOf(const Expr& expr, size_t inputs)
     if (body.is(Expr::Kind::call) && (body.text == "cat" || body.text == "vcat")) {
         spec = {Connection::concatenate, body.text == "vcat" ? 1 : 0};
         for (size_t i = 0; i < body.items.size(); ++i) {
-            if (body.names[i].text == "dims" && body.text == "cat") spec.dimension = static_cast<int>(wholeNumber(body.items[i], "dims", 1, 4));
-            else if (!body.names[i].text.empty()) failAt(body.names[i].place, fmt::format("'{}' has no keyword '{}' here", body.text, body.names[i].text), hint);
+            if (body.names[i].text == "dims" && body.text == "cat")
+                spec.dimension = static_cast<int>(wholeNumber(body.items[i], "dims", 1, 4));
+            else if (!body.names[i].text.empty())
+                failAt(body.names[i].place, fmt::format("'{}' has no keyword '{}' here", body.text, body.names[i].text),
+                       hint);
             else operands.push_back(&body.items[i]);
         }
-        if (spec.dimension == 0) failAt(body.place, "cat() needs the dimension", "write cat(mx, x; dims = 3) for images, vcat(mx, x) for features");
+        if (spec.dimension == 0)
+            failAt(body.place, "cat() needs the dimension",
+                   "write cat(mx, x; dims = 3) for images, vcat(mx, x) for features");
     } else if (body.is(Expr::Kind::binary)) spec = byOperator(body.text, body.place);
     else failAt(body.place, fmt::format("{} is not a connection", describe(body)), hint);
 
@@ -129,15 +150,18 @@ ConnectionSpec connectionOf(const Expr& expr, size_t inputs)
     bool inOrder = operands.size() == expr.names.size();
     for (size_t i = 0; inOrder && i < operands.size(); ++i)
         inOrder = isParameter(*operands[i], expr, i);
-    const bool swapped = spec.connection != Connection::concatenate && operands.size() == 2 && isParameter(*operands[0], expr, 1) && isParameter(*operands[1], expr, 0);
-    if (!splat && !inOrder && !swapped) failAt(body.place, "this connection must join its arguments in their order", hint);
+    const bool swapped = spec.connection != Connection::concatenate && operands.size() == 2
+        && isParameter(*operands[0], expr, 1) && isParameter(*operands[1], expr, 0);
+    if (!splat && !inOrder && !swapped)
+        failAt(body.place, "this connection must join its arguments in their order", hint);
     return spec;
 }
 
 Init initOf(const Expr& expr)
 {
     if (!expr.is(Expr::Kind::name) && !expr.is(Expr::Kind::call)) {
-        failAt(expr.place, fmt::format("expected an init such as glorot_uniform, got {}", describe(expr)), "functions of your own are not supported as init");
+        failAt(expr.place, fmt::format("expected an init such as glorot_uniform, got {}", describe(expr)),
+               "functions of your own are not supported as init");
     }
     checkModule(expr, "init", initNames());
     std::optional<Init> init = initByName(expr.text);
@@ -150,7 +174,8 @@ Init initOf(const Expr& expr)
         if (const Expr* e = arguments.keyword("std")) init->std = realNumber(*e, "std", 0, 1e6);
         if (const Expr* e = arguments.keyword("lo")) init->low = realNumber(*e, "lo", -1e6, 1e6);
         if (const Expr* e = arguments.keyword("hi")) init->high = realNumber(*e, "hi", -1e6, 1e6);
-        if (init->low >= init->high) failAt(expr.place, fmt::format("lo must be less than hi, got {} and {}", init->low, init->high));
+        if (init->low >= init->high)
+            failAt(expr.place, fmt::format("lo must be less than hi, got {} and {}", init->low, init->high));
     } else if (kind <= InitKind::kaimingNormal || kind == InitKind::orthogonal || kind == InitKind::identity) {
         if (const Expr* e = arguments.keyword("gain")) init->gain = realNumber(*e, "gain", 0, 1e6);
     }

@@ -32,7 +32,8 @@ private:
     // Adds the layer and its children in pre-order.
     LayerId add(const Expr& expr, LayerId parent, const std::string& name, const std::string& path)
     {
-        if (m_model.layers.size() >= kMaxLayers) failAt(expr.place, fmt::format("a model has at most {} layers", kMaxLayers));
+        if (m_model.layers.size() >= kMaxLayers)
+            failAt(expr.place, fmt::format("a model has at most {} layers", kMaxLayers));
         const LayerId id(m_model.layers.size());
         Layer layer;
         layer.name = name;
@@ -49,7 +50,8 @@ private:
         readOne(expr, layer);
         if (!layer.parameters.empty() && !m_built.insert(expr.begin).second) {
             failAt(expr.place, fmt::format("{} is used twice, which would share its parameters", layer.text),
-                   "shared parameters are not supported; write the layer out at each place", base::ErrorCode::unsupported);
+                   "shared parameters are not supported; write the layer out at each place",
+                   base::ErrorCode::unsupported);
         }
         m_model.layers.push_back(std::move(layer));
         return id;
@@ -61,7 +63,8 @@ private:
         if (expr.is(Expr::Kind::call)) {
             const std::optional<Activation> function = activationByName(expr.text);
             if (function || expr.text == "flatten") {
-                failAt(expr.place, fmt::format("'{}' is a function here, not a call of it", expr.text), fmt::format("write {} without brackets", expr.text));
+                failAt(expr.place, fmt::format("'{}' is a function here, not a call of it", expr.text),
+                       fmt::format("write {} without brackets", expr.text));
             }
             readLeaf(expr, layer);
             return;
@@ -69,10 +72,12 @@ private:
         if (expr.is(Expr::Kind::name)) {
             const auto& layers = layerNames();
             if (expr.text != "flatten" && std::find(layers.begin(), layers.end(), expr.text) != layers.end()) {
-                failAt(expr.place, fmt::format("'{}' needs its arguments", expr.text), fmt::format("write {}(...)", expr.text));
+                failAt(expr.place, fmt::format("'{}' needs its arguments", expr.text),
+                       fmt::format("write {}(...)", expr.text));
             }
         } else if (!expr.is(Expr::Kind::lambda)) {
-            failAt(expr.place, fmt::format("expected a layer, got {}", describe(expr)), "a layer is written like Dense(784 => 10), relu or Flux.flatten");
+            failAt(expr.place, fmt::format("expected a layer, got {}", describe(expr)),
+                   "a layer is written like Dense(784 => 10), relu or Flux.flatten");
         }
         const FunctionLayer function = functionLayerOf(expr);
         layer.kind = function.kind;
@@ -108,10 +113,12 @@ private:
             const NameAt& name = expr.names.empty() ? NameAt{} : expr.names[i];
             (name.text.empty() ? unnamed : named) = true;
             if (named && unnamed) {
-                failAt(name.text.empty() ? expr.items[i].place : name.place, fmt::format("{} takes named layers or unnamed ones, not both", expr.text),
+                failAt(name.text.empty() ? expr.items[i].place : name.place,
+                       fmt::format("{} takes named layers or unnamed ones, not both", expr.text),
                        "write Chain(conv1 = Conv(...), pool1 = MaxPool(...)), a name for each");
             }
-            if (named && !names.insert(name.text).second) failAt(name.place, fmt::format("the layer name '{}' is given twice", name.text));
+            if (named && !names.insert(name.text).second)
+                failAt(name.place, fmt::format("the layer name '{}' is given twice", name.text));
             addChild(expr.items[i], id, named ? name.text : fmt::format("{}", i - first + 1));
         }
     }
@@ -121,7 +128,9 @@ private:
         m_model.layers[id.index()].kind = LayerKind::chain;
         const Expr* list = &expr;
         if (expr.items.size() == 1 && expr.items[0].is(Expr::Kind::vector)) list = &expr.items[0]; // Chain([a, b])
-        if (list->items.empty()) failAt(expr.place, "Chain() has no layers", "write Chain(Dense(784 => 10)), or identity for a branch that does nothing");
+        if (list->items.empty())
+            failAt(expr.place, "Chain() has no layers",
+                   "write Chain(Dense(784 => 10)), or identity for a branch that does nothing");
         if (list == &expr) return addChildren(expr, 0, id);
         for (size_t i = 0; i < list->items.size(); ++i)
             addChild(list->items[i], id, fmt::format("{}", i + 1));
@@ -131,7 +140,9 @@ private:
     {
         m_model.layers[id.index()].kind = LayerKind::skipConnection;
         if (expr.items.size() != 2 || !expr.names[0].text.empty() || !expr.names[1].text.empty()) {
-            failAt(expr.place, fmt::format("SkipConnection takes a layer and a connection, got {} argument{}", expr.items.size(), expr.items.size() == 1 ? "" : "s"),
+            failAt(expr.place,
+                   fmt::format("SkipConnection takes a layer and a connection, got {} argument{}", expr.items.size(),
+                               expr.items.size() == 1 ? "" : "s"),
                    "write SkipConnection(Chain(...), +)");
         }
         setConnection(expr.items[1], 2, id);
@@ -142,7 +153,8 @@ private:
     {
         m_model.layers[id.index()].kind = LayerKind::parallel;
         if (expr.items.size() < 2 || !expr.names[0].text.empty()) {
-            failAt(expr.place, "Parallel takes a connection and then its layers", "write Parallel(+, Chain(...), Chain(...))");
+            failAt(expr.place, "Parallel takes a connection and then its layers",
+                   "write Parallel(+, Chain(...), Chain(...))");
         }
         setConnection(expr.items[0], expr.items.size() - 1, id);
         addChildren(expr, 1, id);

@@ -24,7 +24,9 @@ void readBias(Arguments& arguments, LayerOptions& options)
 {
     const Expr* bias = arguments.keyword("bias");
     if (bias == nullptr) return;
-    if (!bias->is(Expr::Kind::boolean)) failAt(bias->place, fmt::format("bias takes true or false, got {}", describe(*bias)), "a bias starts at zero, as in Flux");
+    if (!bias->is(Expr::Kind::boolean))
+        failAt(bias->place, fmt::format("bias takes true or false, got {}", describe(*bias)),
+               "a bias starts at zero, as in Flux");
     options.bias = bias->boolean;
 }
 
@@ -48,13 +50,15 @@ void readDense(const Expr& call, Layer& layer)
         options.out = wholeNumber(*arguments.optional(1), "the number of outputs", 1, kMaxSize);
         next = 2;
     } else {
-        failAt(first.place, fmt::format("expected the sizes 'in => out', got {}", describe(first)), fmt::format("write {}(784 => 10)", call.text));
+        failAt(first.place, fmt::format("expected the sizes 'in => out', got {}", describe(first)),
+               fmt::format("write {}(784 => 10)", call.text));
     }
     if (const Expr* activation = arguments.optional(next)) options.activation = activationOf(*activation);
     readBias(arguments, options);
     if (const Expr* init = arguments.keyword("init")) options.init = initOf(*init);
     arguments.finish(next + 1);
-    layer.parameters.push_back(makeParameter("weight", {options.in, options.out}, options.init, options.in, options.out));
+    layer.parameters.push_back(
+        makeParameter("weight", {options.in, options.out}, options.init, options.in, options.out));
     if (options.bias) layer.parameters.push_back(makeParameter("bias", {options.out}, Init{InitKind::zeros}));
     layer.text = layerText(layer, {}, {});
 }
@@ -68,8 +72,10 @@ Dims reversed(std::vector<int64_t> values)
 Dims readKernel(const Expr& expr, const std::string& callee)
 {
     if (!expr.is(Expr::Kind::tuple)) {
-        const std::string k = expr.is(Expr::Kind::number) && expr.isInteger ? fmt::format("({0}, {0})", expr.integer) : "(3, 3)";
-        failAt(expr.place, fmt::format("the kernel of {} is a tuple, got {}", callee, describe(expr)), fmt::format("write {}", k));
+        const std::string k =
+            expr.is(Expr::Kind::number) && expr.isInteger ? fmt::format("({0}, {0})", expr.integer) : "(3, 3)";
+        failAt(expr.place, fmt::format("the kernel of {} is a tuple, got {}", callee, describe(expr)),
+               fmt::format("write {}", k));
     }
     const Dims kernel = reversed(wholeNumbers(expr, "the kernel", 1, kMaxOption));
     if (kernel.size() > 3) failAt(expr.place, fmt::format("kernels have 1 to 3 dimensions, got {}", kernel.size()));
@@ -82,7 +88,9 @@ Dims readPerDimension(const Expr* expr, std::string_view what, size_t rank, int6
     if (expr == nullptr) return defaults;
     const Dims values = reversed(wholeNumbers(*expr, what, least, kMaxOption));
     if (expr->is(Expr::Kind::number)) return Dims(rank, values[0]);
-    if (values.size() != rank) failAt(expr->place, fmt::format("{} takes a number or {} of them for this kernel, got {}", what, rank, values.size()));
+    if (values.size() != rank)
+        failAt(expr->place,
+               fmt::format("{} takes a number or {} of them for this kernel, got {}", what, rank, values.size()));
     return values;
 }
 
@@ -104,7 +112,8 @@ Dims readPad(const Expr* expr, LayerOptions& options)
         return {};
     }
     if (expr->is(Expr::Kind::string) || expr->is(Expr::Kind::symbol)) {
-        failAt(expr->place, fmt::format("pad takes numbers or SamePad(), got {}", describe(*expr)), "write pad = SamePad()");
+        failAt(expr->place, fmt::format("pad takes numbers or SamePad(), got {}", describe(*expr)),
+               "write pad = SamePad()");
     }
     const Dims written = wholeNumbers(*expr, "pad", 0, kMaxOption);
     if (expr->is(Expr::Kind::number)) {
@@ -118,7 +127,9 @@ Dims readPad(const Expr* expr, LayerOptions& options)
             options.padHigh[rank - 1 - d] = written[2 * d + 1];
         }
     } else {
-        failAt(expr->place, fmt::format("pad takes a number, {} of them, or {} (before and after each dimension), got {}", rank, 2 * rank, written.size()));
+        failAt(expr->place,
+               fmt::format("pad takes a number, {} of them, or {} (before and after each dimension), got {}", rank,
+                           2 * rank, written.size()));
     }
     return written;
 }
@@ -126,7 +137,9 @@ Dims readPad(const Expr* expr, LayerOptions& options)
 void checkGroups(const Expr& call, const LayerOptions& options)
 {
     if (options.in % options.groups != 0 || options.out % options.groups != 0) {
-        failAt(call.place, fmt::format("{} channels in and {} out cannot be divided into {} groups", options.in, options.out, options.groups),
+        failAt(call.place,
+               fmt::format("{} channels in and {} out cannot be divided into {} groups", options.in, options.out,
+                           options.groups),
                "both numbers of channels must be multiples of groups", base::ErrorCode::invalidArgument);
     }
 }
@@ -136,12 +149,16 @@ void readConv(const Expr& call, Layer& layer)
     layer.kind = call.text == "CrossCor" ? LayerKind::crossCor : LayerKind::conv;
     const bool depthwise = call.text == "DepthwiseConv";
     const bool grouped = call.text == "Conv";
-    Arguments arguments(call, fmt::format("{}((3, 3), in => out, σ; stride = 1, pad = 0, dilation = 1{}, bias = true, init = glorot_uniform)", call.text,
-                                          grouped ? ", groups = 1" : ""));
+    Arguments arguments(
+        call,
+        fmt::format("{}((3, 3), in => out, σ; stride = 1, pad = 0, dilation = 1{}, bias = true, init = glorot_uniform)",
+                    call.text, grouped ? ", groups = 1" : ""));
     LayerOptions& options = layer.options;
     options.kernel = readKernel(arguments.at(0, "a kernel and its channels: (3, 3), in => out"), call.text);
     const Expr& channels = arguments.at(1, "its channels: in => out");
-    if (!channels.is(Expr::Kind::pair)) failAt(channels.place, fmt::format("expected the channels 'in => out', got {}", describe(channels)), fmt::format("write {}((3, 3), 1 => 6)", call.text));
+    if (!channels.is(Expr::Kind::pair))
+        failAt(channels.place, fmt::format("expected the channels 'in => out', got {}", describe(channels)),
+               fmt::format("write {}((3, 3), 1 => 6)", call.text));
     readPair(channels, options, "the number of input channels", "the number of output channels");
     if (const Expr* activation = arguments.optional(2)) options.activation = activationOf(*activation);
     const size_t rank = options.kernel.size();
@@ -150,7 +167,8 @@ void readConv(const Expr& call, Layer& layer)
     options.dilation = readPerDimension(arguments.keyword("dilation"), "dilation", rank, 1, Dims(rank, 1));
     const Dims writtenPad = readPad(pad, options);
     if (grouped)
-        if (const Expr* groups = arguments.keyword("groups")) options.groups = wholeNumber(*groups, "groups", 1, kMaxSize);
+        if (const Expr* groups = arguments.keyword("groups"))
+            options.groups = wholeNumber(*groups, "groups", 1, kMaxSize);
     if (depthwise) options.groups = options.in;
     readBias(arguments, options);
     if (const Expr* init = arguments.keyword("init")) options.init = initOf(*init);
@@ -164,7 +182,8 @@ void readConv(const Expr& call, Layer& layer)
         cells = saturatedProduct(cells, k);
     }
     // Flux's nfan of the weight array (k..., in / groups, out)
-    layer.parameters.push_back(makeParameter("weight", dims, options.init, saturatedProduct(cells, dims[1]), saturatedProduct(cells, options.out)));
+    layer.parameters.push_back(makeParameter("weight", dims, options.init, saturatedProduct(cells, dims[1]),
+                                             saturatedProduct(cells, options.out)));
     if (options.bias) layer.parameters.push_back(makeParameter("bias", {options.out}, Init{InitKind::zeros}));
     layer.text = layerText(layer, writtenPad, {});
 }
@@ -182,7 +201,8 @@ void readPool(const Expr& call, Layer& layer)
     arguments.finish(1);
     for (size_t i = 0; i < options.kernel.size(); ++i) {
         if (std::max(options.padLow[i], options.padHigh[i]) < options.kernel[i]) continue;
-        failAt(pad->place, fmt::format("the pad must be smaller than the kernel of {}", call.text), "a window would lie in the padding alone", base::ErrorCode::invalidArgument);
+        failAt(pad->place, fmt::format("the pad must be smaller than the kernel of {}", call.text),
+               "a window would lie in the padding alone", base::ErrorCode::invalidArgument);
     }
     layer.text = layerText(layer, writtenPad, {});
 }
@@ -198,16 +218,20 @@ void refuseActive(Arguments& arguments)
 {
     const Expr* active = arguments.keyword("active");
     if (active != nullptr && !active->is(Expr::Kind::nothing)) {
-        failAt(active->place, "only active = nothing is supported", "train and test mode are chosen by the program", base::ErrorCode::unsupported);
+        failAt(active->place, "only active = nothing is supported", "train and test mode are chosen by the program",
+               base::ErrorCode::unsupported);
     }
 }
 
 void readBatchNorm(const Expr& call, Layer& layer)
 {
     layer.kind = LayerKind::batchNorm;
-    Arguments arguments(call, "BatchNorm(channels, λ; initβ = zeros32, initγ = ones32, affine = true, track_stats = true, eps = 1f-5, momentum = 0.1f0)");
+    Arguments arguments(call,
+                        "BatchNorm(channels, λ; initβ = zeros32, initγ = ones32, affine = true, track_stats = true, "
+                        "eps = 1f-5, momentum = 0.1f0)");
     LayerOptions& options = layer.options;
-    options.in = options.out = wholeNumber(arguments.at(0, "its number of channels"), "the number of channels", 1, kMaxSize);
+    options.in = options.out =
+        wholeNumber(arguments.at(0, "its number of channels"), "the number of channels", 1, kMaxSize);
     options.initGamma.kind = InitKind::ones;
     if (const Expr* activation = arguments.either(1, "λ")) options.activation = activationOf(*activation);
     if (const Expr* e = arguments.keyword("initβ")) options.initBeta = initOf(*e);
@@ -233,10 +257,13 @@ void readLayerNorm(const Expr& call, Layer& layer)
     arguments.at(0, "the size it normalises over");
     size_t next = 0;
     Dims size;
-    if (arguments.optional(0)->is(Expr::Kind::tuple)) size = wholeNumbers(*arguments.optional(next++), "the size", 1, kMaxSize);
+    if (arguments.optional(0)->is(Expr::Kind::tuple))
+        size = wholeNumbers(*arguments.optional(next++), "the size", 1, kMaxSize);
     while (size.size() < 4 && arguments.optional(next) != nullptr && arguments.optional(next)->is(Expr::Kind::number))
         size.push_back(wholeNumber(*arguments.optional(next++), "the size", 1, kMaxSize));
-    if (size.empty() || size.size() > 4) failAt(arguments.optional(0)->place, "LayerNorm takes 1 to 4 sizes, then an activation", "write LayerNorm(128) or LayerNorm(28, 28, relu)");
+    if (size.empty() || size.size() > 4)
+        failAt(arguments.optional(0)->place, "LayerNorm takes 1 to 4 sizes, then an activation",
+               "write LayerNorm(128) or LayerNorm(28, 28, relu)");
     options.normShape = reversed(size);
     if (const Expr* activation = arguments.optional(next)) options.activation = activationOf(*activation);
     if (const Expr* e = arguments.keyword("affine")) options.affine = trueOrFalse(*e, "affine");
@@ -255,7 +282,8 @@ void readDropout(const Expr& call, Layer& layer)
     Arguments arguments(call, "Dropout(p)");
     layer.options.p = realNumber(arguments.at(0, "the probability of dropping a value"), "the probability p", 0, 1);
     if (const Expr* dims = arguments.keyword("dims"))
-        if (!dims->is(Expr::Kind::symbol) || !dims->text.empty()) failAt(dims->place, "only dims = : is supported", {}, base::ErrorCode::unsupported);
+        if (!dims->is(Expr::Kind::symbol) || !dims->text.empty())
+            failAt(dims->place, "only dims = : is supported", {}, base::ErrorCode::unsupported);
     refuseActive(arguments);
     arguments.finish(1);
     layer.text = layerText(layer, {}, {});

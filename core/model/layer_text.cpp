@@ -32,9 +32,12 @@ bool all(const Dims& dims, int64_t value)
 std::string function(const Activation& activation)
 {
     const char* name = activationName(activation.kind);
-    const bool plain = activation.alpha == 0 || (activation.kind == ActivationKind::leakyrelu && activation.alpha == 0.01)
+    const bool plain = activation.alpha == 0
+        || (activation.kind == ActivationKind::leakyrelu && activation.alpha == 0.01)
         || (activation.kind == ActivationKind::softshrink && activation.alpha == 0.5)
-        || ((activation.kind == ActivationKind::elu || activation.kind == ActivationKind::celu || activation.kind == ActivationKind::trelu) && activation.alpha == 1);
+        || ((activation.kind == ActivationKind::elu || activation.kind == ActivationKind::celu
+             || activation.kind == ActivationKind::trelu)
+            && activation.alpha == 1);
     return plain ? name : fmt::format("x -> {}(x, {})", name, activation.alpha);
 }
 
@@ -58,7 +61,8 @@ std::string padPart(const LayerOptions& options, const Dims& writtenPad)
 
 std::string convText(const char* name, const LayerOptions& o, const Dims& writtenPad)
 {
-    std::string text = fmt::format("{}({}, {} => {}{}{}", name, tuple(o.kernel), o.in, o.out, activationPart(o), padPart(o, writtenPad));
+    std::string text = fmt::format("{}({}, {} => {}{}{}", name, tuple(o.kernel), o.in, o.out, activationPart(o),
+                                   padPart(o, writtenPad));
     if (!all(o.stride, 1)) text += ", stride=" + shortTuple(o.stride);
     if (!all(o.dilation, 1)) text += ", dilation=" + shortTuple(o.dilation);
     if (o.groups != 1) text += fmt::format(", groups={}", o.groups);
@@ -81,13 +85,15 @@ std::string denseText(const char* name, const LayerOptions& o)
 std::string layerNormText(const LayerOptions& o)
 {
     const std::string size = tuple(o.normShape);
-    const std::string inner = o.normShape.size() == 1 ? fmt::format("{}", o.normShape[0]) : size.substr(1, size.size() - 2);
+    const std::string inner =
+        o.normShape.size() == 1 ? fmt::format("{}", o.normShape[0]) : size.substr(1, size.size() - 2);
     return fmt::format("LayerNorm({}{}{})", inner, activationPart(o), o.affine ? "" : ", affine=false");
 }
 
-const char* connectionText(Connection connection)
+const char* connectionText(const LayerOptions& o)
 {
-    return connection == Connection::add ? "+" : connection == Connection::multiply ? ".*" : "cat";
+    if (o.connection == Connection::concatenate) return o.concatenateDim == 1 ? "vcat" : "cat";
+    return o.connection == Connection::add ? "+" : ".*";
 }
 
 } // namespace
@@ -105,13 +111,14 @@ std::string layerText(const Layer& layer, const Dims& writtenPad, const std::str
     case LayerKind::meanPool: return poolText("MeanPool", o, writtenPad);
     case LayerKind::globalMaxPool: return "GlobalMaxPool()";
     case LayerKind::globalMeanPool: return "GlobalMeanPool()";
-    case LayerKind::batchNorm: return fmt::format("BatchNorm({}{}{})", o.in, activationPart(o), o.affine ? "" : ", affine=false");
+    case LayerKind::batchNorm:
+        return fmt::format("BatchNorm({}{}{})", o.in, activationPart(o), o.affine ? "" : ", affine=false");
     case LayerKind::layerNorm: return layerNormText(o);
     case LayerKind::dropout: return fmt::format("Dropout({})", o.p);
     case LayerKind::flatten: return asWritten.empty() ? "Flux.flatten" : asWritten;
     case LayerKind::activation: return asWritten.empty() ? function(o.activation) : asWritten;
-    case LayerKind::skipConnection: return fmt::format("SkipConnection({})", connectionText(o.connection));
-    case LayerKind::parallel: return fmt::format("Parallel({})", connectionText(o.connection));
+    case LayerKind::skipConnection: return fmt::format("SkipConnection({})", connectionText(o));
+    case LayerKind::parallel: return fmt::format("Parallel({})", connectionText(o));
     }
     return "";
 }

@@ -20,8 +20,8 @@ bool isDigit(char32_t c) { return c >= '0' && c <= '9'; }
 // Spaces that come along when text is copied from a web page count as spaces, as does a byte order mark.
 bool isBlank(char32_t c)
 {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v' || c == 0xA0 || c == 0xFEFF || c == 0x200B || c == 0x2060
-        || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x3000;
+    return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v' || c == 0xA0 || c == 0xFEFF || c == 0x200B
+        || c == 0x2060 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x3000;
 }
 
 bool isOperatorCode(char32_t c)
@@ -34,7 +34,8 @@ bool isQuote(char32_t c) { return (c >= 0x2018 && c <= 0x201F) || c == 0xAB || c
 
 bool startsName(char32_t c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 0x80 && !isBlank(c) && !isOperatorCode(c) && !isQuote(c));
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'
+        || (c >= 0x80 && !isBlank(c) && !isOperatorCode(c) && !isQuote(c));
 }
 
 bool continuesName(char32_t c) { return startsName(c) || isDigit(c) || c == '!'; }
@@ -64,8 +65,8 @@ private:
         const auto byte = [&](size_t i) { return static_cast<unsigned char>(m_text[i]); };
         const unsigned char first = byte(at);
         if (first == 0) {
-            failAt(m_place, "the text holds a zero byte: this is not a model file", "a model file is plain text in UTF-8",
-                   base::ErrorCode::wrongFormat);
+            failAt(m_place, "the text holds a zero byte: this is not a model file",
+                   "a model file is plain text in UTF-8", base::ErrorCode::wrongFormat);
         }
         if (first < 0x80) return {first, 1};
         const size_t count = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
@@ -180,8 +181,8 @@ private:
         std::string digits;
         bool whole = true;
         readDigits(digits);
-        if (peek().code == '.' && !startsWith("...") && peek(1).code != '(' && peek(1).code != '*' && peek(1).code != '+'
-            && peek(1).code != '-' && peek(1).code != '/' && peek(1).code != '^') {
+        if (peek().code == '.' && !startsWith("...") && peek(1).code != '(' && peek(1).code != '*'
+            && peek(1).code != '+' && peek(1).code != '-' && peek(1).code != '/' && peek(1).code != '^') {
             whole = false;
             take();
             digits += '.';
@@ -199,7 +200,9 @@ private:
             }
         }
         if (m_at < m_text.size() && continuesName(peek().code)) {
-            failAt(token.place, fmt::format("'{}{}' is not a number", m_text.substr(token.begin, m_at - token.begin), m_text.substr(m_at, peek().bytes)),
+            failAt(token.place,
+                   fmt::format("'{}{}' is not a number", m_text.substr(token.begin, m_at - token.begin),
+                               m_text.substr(m_at, peek().bytes)),
                    "numbers are written like 64, 0.001, 1e-3, 1f-3 or 5_000; products need a '*'");
         }
         convert(digits, whole, token);
@@ -219,17 +222,22 @@ private:
             return;
         }
         const auto [end, error] = std::from_chars(digits.data(), last, token.number);
-        if (error == std::errc::result_out_of_range) failAt(token.place, "this number is too large or too small for a double");
-        if (error != std::errc() || end != last || !std::isfinite(token.number)) failAt(token.place, "this is not a number");
+        if (error == std::errc::result_out_of_range)
+            failAt(token.place, "this number is too large or too small for a double");
+        if (error != std::errc() || end != last || !std::isfinite(token.number))
+            failAt(token.place, "this is not a number");
     }
 
     void readString()
     {
         Token token = start(Token::Kind::string);
-        if (startsWith("\"\"\"")) failAt(token.place, "strings in triple quotes are not supported", "write the text between plain quotes: \"...\"");
+        if (startsWith("\"\"\""))
+            failAt(token.place, "strings in triple quotes are not supported",
+                   "write the text between plain quotes: \"...\"");
         take();
         while (true) {
-            if (m_at >= m_text.size() || m_text[m_at] == '\n') failAt(token.place, "this string is never closed", "add a '\"' at its end");
+            if (m_at >= m_text.size() || m_text[m_at] == '\n')
+                failAt(token.place, "this string is never closed", "add a '\"' at its end");
             Character c = peek();
             if (c.code == '$') failAt(m_place, "'$' in a string is not supported", "write '\\$' for a dollar sign");
             size_t from = m_at;
@@ -238,7 +246,8 @@ private:
             if (c.code == '\\') {
                 c = peek();
                 if (c.code != '\\' && c.code != '"' && c.code != '$') {
-                    failAt(m_place, "only \\\\, \\\" and \\$ are supported after a backslash in a string", "write paths with '/'");
+                    failAt(m_place, "only \\\\, \\\" and \\$ are supported after a backslash in a string",
+                           "write paths with '/'");
                 }
                 from = m_at;
                 take();
@@ -252,7 +261,8 @@ private:
     {
         Token token = start(Token::Kind::op);
         static constexpr std::array<std::string_view, 22> kOperators{
-            "...", "|>", "=>", "->", "::", "==", "!=", "<=", ">=", ".+", ".-", ".*", "./", ".^", "+=", "-=", "*=", "&&", "||", ".=", "<|", "//"};
+            "...", "|>", "=>", "->", "::", "==", "!=", "<=", ">=", ".+", ".-",
+            ".*",  "./", ".^", "+=", "-=", "*=", "&&", "||", ".=", "<|", "//"};
         for (const std::string_view op : kOperators) {
             if (!startsWith(op)) continue;
             for (size_t i = 0; i < op.size(); ++i)
@@ -264,9 +274,12 @@ private:
         const Character c = take();
         token.text = std::string(m_text.substr(token.begin, c.bytes));
         if (c.code == 0x2212) token.text = "-"; // the typographic minus
-        if (c.code == 0x2192) failAt(token.place, "'→' is not Julia", "an anonymous function is written x -> ..., a pair in => out");
+        if (c.code == 0x2192)
+            failAt(token.place, "'→' is not Julia", "an anonymous function is written x -> ..., a pair in => out");
         if (c.code < 0x20 || c.code == 0x7F) {
-            failAt(token.place, fmt::format("the control character 0x{:02X} does not belong into a model file", static_cast<unsigned>(c.code)),
+            failAt(token.place,
+                   fmt::format("the control character 0x{:02X} does not belong into a model file",
+                               static_cast<unsigned>(c.code)),
                    "a model file is plain text in UTF-8", base::ErrorCode::wrongFormat);
         }
         trackBracket(token);
@@ -279,10 +292,13 @@ private:
         if (c == '(' || c == '[' || c == '{') m_brackets.push_back({c, token.place});
         if (c != ')' && c != ']' && c != '}') return;
         const char opening = c == ')' ? '(' : c == ']' ? '[' : '{';
-        if (m_brackets.empty()) failAt(token.place, fmt::format("'{}' closes nothing", c), "a bracket before it is missing, or this one is too many");
+        if (m_brackets.empty())
+            failAt(token.place, fmt::format("'{}' closes nothing", c),
+                   "a bracket before it is missing, or this one is too many");
         if (m_brackets.back().bracket != opening) {
-            failAt(token.place, fmt::format("'{}' closes the '{}' opened at {}:{}", c, m_brackets.back().bracket, m_brackets.back().place.line,
-                                            m_brackets.back().place.column),
+            failAt(token.place,
+                   fmt::format("'{}' closes the '{}' opened at {}:{}", c, m_brackets.back().bracket,
+                               m_brackets.back().place.line, m_brackets.back().place.column),
                    "close the brackets in the reverse order of opening");
         }
         m_brackets.pop_back();
@@ -309,7 +325,8 @@ std::string describe(const Token& token)
     case Token::Kind::newline: return "the end of the line";
     case Token::Kind::end: return "the end of the file";
     case Token::Kind::string: return "a string";
-    case Token::Kind::number: return token.isInteger ? fmt::format("{}", token.integer) : fmt::format("{}", token.number);
+    case Token::Kind::number:
+        return token.isInteger ? fmt::format("{}", token.integer) : fmt::format("{}", token.number);
     default: return fmt::format("'{}'", token.text.size() > 60 ? token.text.substr(0, 60) + "..." : token.text);
     }
 }

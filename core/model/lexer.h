@@ -25,8 +25,8 @@ struct Token {
     bool isName(std::string_view name) const { return kind == Kind::name && text == name; }
 };
 
-// Reads Julia's tokens as far as model files need them. Comments vanish; newlines inside brackets too. The last token is
-// `end`. Throws Failure for bytes that are not UTF-8, NUL bytes, unknown characters, bad numbers and open strings.
+// Reads Julia's tokens as far as model files need them. Comments vanish; newlines inside brackets too. The last token
+// is `end`. Throws Failure for bytes that are not UTF-8, NUL bytes, unknown characters, bad numbers and open strings.
 std::vector<Token> tokenise(std::string_view text);
 
 // How a token is named in a message: "'=>'", "the end of the line".

@@ -27,10 +27,7 @@ std::string underscored(int64_t value)
     return digits;
 }
 
-std::string countText(int64_t value)
-{
-    return (value == INT64_MAX ? "more than " : "") + underscored(value);
-}
+std::string countText(int64_t value) { return (value == INT64_MAX ? "more than " : "") + underscored(value); }
 
 std::string byteText(int64_t bytes)
 {

@@ -15,8 +15,8 @@ namespace stepscope::model {
 std::optional<Activation> activationByName(std::string_view name); // with NNlib's default parameter
 std::optional<Init> initByName(std::string_view name);             // with Flux's default parameters
 
-// The known name nearest to `name` (letter case apart) when it is near enough to be meant; empty otherwise. With `shortened`
-// also one that starts the name, or that the name starts: "padding" for pad, "Convolution" for Conv.
+// The known name nearest to `name` (letter case apart) when it is near enough to be meant; empty otherwise. With
+// `shortened` also one that starts the name, or that the name starts: "padding" for pad, "Convolution" for Conv.
 std::string nearestName(std::string_view name, const std::vector<std::string_view>& known, bool shortened = true);
 
 const std::vector<std::string_view>& layerNames();
@@ -27,8 +27,8 @@ const std::vector<std::string_view>& lossNames();
 const std::vector<std::string_view>& optimiserNames();
 const std::vector<std::string_view>& dataNames();
 
-// Refuses an unknown name: what it was meant as ("layer"), where, the nearest of `known`, a hint for names of other libraries
-// and for what Flux has and this program does not.
+// Refuses an unknown name: what it was meant as ("layer"), where, the nearest of `known`, a hint for names of other
+// libraries and for what Flux has and this program does not.
 [[noreturn]] void failUnknown(std::string_view what, const Expr& expr, const std::vector<std::string_view>& known);
 
 // Refuses modules that cannot hold a Flux name: "nn" of nn.Linear.

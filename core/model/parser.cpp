@@ -43,7 +43,8 @@ std::optional<Setting> settingByName(std::string_view name)
 }
 
 const std::vector<std::string_view> kSettings{"model", "loss", "optimiser", "data", "input", "seed", "epochs", "steps"};
-const std::vector<std::string_view> kLoaderKeywords{"batchsize", "batch_size", "shuffle", "num_workers", "partial", "transforms", "lr", "learning_rate"};
+const std::vector<std::string_view> kLoaderKeywords{"batchsize", "batch_size", "shuffle", "num_workers",
+                                                    "partial",   "transforms", "lr",      "learning_rate"};
 
 class Reader {
 public:
@@ -73,7 +74,9 @@ private:
     {
         const std::optional<Setting> setting = settingByName(statement.name.text);
         if (statement.function && setting != Setting::loss) {
-            failAt(statement.name.place, fmt::format("functions of your own are not supported: '{}(...) = ...'", statement.name.text.substr(0, 60)),
+            failAt(statement.name.place,
+                   fmt::format("functions of your own are not supported: '{}(...) = ...'",
+                               statement.name.text.substr(0, 60)),
                    "only loss may be written as a function; write layers out");
         }
         Expr value = m_environment.fold(statement.value);
@@ -112,14 +115,20 @@ private:
     static void checkVariable(const NameAt& name, const Expr& value)
     {
         if (!value.is(Expr::Kind::call)) return;
-        static const std::vector<std::string_view> others{"SamePad", "Normalise", "Normalize", "FlipHorizontal", "Shift", "Noise", "PerBatch", "setup", "cpu_device", "gpu_device"};
-        const bool onlyKeywords = std::none_of(value.names.begin(), value.names.end(), [](const NameAt& n) { return n.text.empty(); });
-        if (onlyKeywords && initByName(value.text)) return; // kaiming_normal(gain = 2), but not the arrays of rand(10, 100)
+        static const std::vector<std::string_view> others{"SamePad",    "Normalise", "Normalize", "FlipHorizontal",
+                                                          "Shift",      "Noise",     "PerBatch",  "setup",
+                                                          "cpu_device", "gpu_device"};
+        const bool onlyKeywords =
+            std::none_of(value.names.begin(), value.names.end(), [](const NameAt& n) { return n.text.empty(); });
+        if (onlyKeywords && initByName(value.text))
+            return; // kaiming_normal(gain = 2), but not the arrays of rand(10, 100)
         for (const auto* names : {&layerNames(), &optimiserNames(), &dataNames(), &lossNames(), &others})
             if (std::find(names->begin(), names->end(), value.text) != names->end()) return;
         const std::string nearest = nearestName(name.text, kSettings);
         failAt(value.place, fmt::format("unknown function '{}'", value.text.substr(0, 60)),
-               nearest.empty() ? "a variable holds a number, a text, a tuple or a layer; remove what belongs to the training script" : fmt::format("did you mean '{} = ...'?", nearest));
+               nearest.empty()
+                   ? "a variable holds a number, a text, a tuple or a layer; remove what belongs to the training script"
+                   : fmt::format("did you mean '{} = ...'?", nearest));
     }
 
     // A setting with a spelling mistake must not be silently without effect.
@@ -128,13 +137,19 @@ private:
         std::vector<std::pair<Place, std::string>> unused;
         for (const auto& [name, variable] : m_environment.variables())
             if (!variable.used && !settingByName(name)) unused.emplace_back(variable.place, name);
-        std::sort(unused.begin(), unused.end(), [](const auto& a, const auto& b) { return std::pair(a.first.line, a.first.column) < std::pair(b.first.line, b.first.column); });
+        std::sort(unused.begin(), unused.end(), [](const auto& a, const auto& b) {
+            return std::pair(a.first.line, a.first.column) < std::pair(b.first.line, b.first.column);
+        });
         for (const auto& [place, name] : unused) {
             const std::string nearest = name.size() < 4 ? std::string() : nearestName(name, kSettings, false);
-            if (!nearest.empty()) failAt(place, fmt::format("unknown setting '{}'; did you mean '{}'?", name.substr(0, 60), nearest), fmt::format("settings are: {}", fmt::join(kSettings, ", ")));
+            if (!nearest.empty())
+                failAt(place, fmt::format("unknown setting '{}'; did you mean '{}'?", name.substr(0, 60), nearest),
+                       fmt::format("settings are: {}", fmt::join(kSettings, ", ")));
             if (std::find(kLoaderKeywords.begin(), kLoaderKeywords.end(), name) == kLoaderKeywords.end()) continue;
             failAt(place, fmt::format("'{}' is set but nothing uses it", name),
-                   name == "lr" || name == "learning_rate" ? fmt::format("write optimiser = Adam({})", name) : fmt::format("write it into the data: data = FashionMNIST({} = ...)", name));
+                   name == "lr" || name == "learning_rate"
+                       ? fmt::format("write optimiser = Adam({})", name)
+                       : fmt::format("write it into the data: data = FashionMNIST({} = ...)", name));
         }
     }
 
@@ -143,8 +158,11 @@ private:
         for (const auto& [name, variable] : m_environment.variables()) {
             const Expr& value = variable.value;
             const auto& layers = layerNames();
-            if (!value.is(Expr::Kind::call) || std::find(layers.begin(), layers.end(), value.text) == layers.end()) continue;
-            failAt(variable.place, "the file sets no model", fmt::format("'{}' holds a {}: name it 'model'", name.substr(0, 60), value.text), base::ErrorCode::notFound);
+            if (!value.is(Expr::Kind::call) || std::find(layers.begin(), layers.end(), value.text) == layers.end())
+                continue;
+            failAt(variable.place, "the file sets no model",
+                   fmt::format("'{}' holds a {}: name it 'model'", name.substr(0, 60), value.text),
+                   base::ErrorCode::notFound);
         }
         failAt({}, "the file sets no model", "write model = Chain(...)", base::ErrorCode::notFound);
     }
@@ -158,10 +176,12 @@ private:
 void refuseOtherFiles(std::string_view text)
 {
     if (text.starts_with("SQLite format 3")) {
-        failAt({}, "this is a SQLite file, perhaps a recorded session, not a model file", "sessions are shown by: stepscope report FILE", base::ErrorCode::wrongFormat);
+        failAt({}, "this is a SQLite file, perhaps a recorded session, not a model file",
+               "sessions are shown by: stepscope report FILE", base::ErrorCode::wrongFormat);
     }
     if (text.size() > kMaxBytes) {
-        failAt({}, fmt::format("the text has more than {} bytes", kMaxBytes), "a model file is a short text; is this another kind of file?", base::ErrorCode::wrongFormat);
+        failAt({}, fmt::format("the text has more than {} bytes", kMaxBytes),
+               "a model file is a short text; is this another kind of file?", base::ErrorCode::wrongFormat);
     }
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
         failAt({}, "the file is empty", "a model file says at least: model = Chain(Dense(784 => 10))");
@@ -184,7 +204,8 @@ base::Result<ModelFile> parseModelText(std::string_view text, std::string file)
         failure.error.where.file = std::move(file);
         return base::fail(std::move(failure.error));
     } catch (const std::bad_alloc&) {
-        return base::fail(base::ErrorCode::unavailable, "not enough memory to read the model", {.file = std::move(file)});
+        return base::fail(base::ErrorCode::unavailable, "not enough memory to read the model",
+                          {.file = std::move(file)});
     } catch (const std::exception& exception) {
         return base::fail(base::ErrorCode::internal, exception.what(), {.file = std::move(file)});
     }
@@ -193,9 +214,11 @@ base::Result<ModelFile> parseModelText(std::string_view text, std::string file)
 base::Result<ModelFile> readModelFile(const std::string& path)
 {
     const auto failWith = [&](int code, const char* doing) {
-        const base::ErrorCode kind = code == ENOENT || code == ENOTDIR ? base::ErrorCode::notFound : base::ErrorCode::io;
+        const base::ErrorCode kind =
+            code == ENOENT || code == ENOTDIR ? base::ErrorCode::notFound : base::ErrorCode::io;
         return base::fail(kind, fmt::format("cannot {} the model file: {}", doing, std::strerror(code)), {.file = path},
-                          kind == base::ErrorCode::notFound ? "check the path; sample models are in resources/models" : "");
+                          kind == base::ErrorCode::notFound ? "check the path; sample models are in resources/models"
+                                                            : "");
     };
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return failWith(errno, "open");

@@ -12,9 +12,14 @@ namespace stepscope::model {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, LossKind>, 7> kLosses{{
-    {"mse", LossKind::mse}, {"mae", LossKind::mae}, {"crossentropy", LossKind::crossentropy}, {"logitcrossentropy", LossKind::logitcrossentropy},
-    {"binarycrossentropy", LossKind::binarycrossentropy}, {"logitbinarycrossentropy", LossKind::logitbinarycrossentropy}, {"huber_loss", LossKind::huberLoss}}};
+constexpr std::array<std::pair<std::string_view, LossKind>, 7> kLosses{
+    {{"mse", LossKind::mse},
+     {"mae", LossKind::mae},
+     {"crossentropy", LossKind::crossentropy},
+     {"logitcrossentropy", LossKind::logitcrossentropy},
+     {"binarycrossentropy", LossKind::binarycrossentropy},
+     {"logitbinarycrossentropy", LossKind::logitbinarycrossentropy},
+     {"huber_loss", LossKind::huberLoss}}};
 
 constexpr const char* kLossHint = "write loss = logitcrossentropy, or loss(m, x, y) = Flux.mse(m(x), y)";
 
@@ -38,7 +43,8 @@ void readLossKeywords(Arguments& arguments, LossSpec& spec)
     if (spec.kind == LossKind::crossentropy || spec.kind == LossKind::logitcrossentropy)
         if (const Expr* e = arguments.keyword("dims")) wholeNumber(*e, "dims", 1, 1);
     if (const Expr* e = arguments.keyword("agg")) {
-        if (!e->isName("mean") && !e->isName("sum")) failAt(e->place, fmt::format("agg takes mean or sum, got {}", describe(*e)));
+        if (!e->isName("mean") && !e->isName("sum"))
+            failAt(e->place, fmt::format("agg takes mean or sum, got {}", describe(*e)));
         spec.sumAggregate = e->text == "sum";
     }
 }
@@ -54,9 +60,13 @@ void checkLossOperands(const Expr& lambda, const Expr& call)
     bool good = call.items.size() >= 2 && call.names[1].text.empty() && named(call.items[1], target);
     if (count == 2) {
         const std::string& first = lambda.names[0].text;
-        good = good && (named(prediction, first) || (prediction.is(Expr::Kind::call) && !prediction.broadcast && prediction.items.size() == 1 && named(prediction.items[0], first)));
+        good = good
+            && (named(prediction, first)
+                || (prediction.is(Expr::Kind::call) && !prediction.broadcast && prediction.items.size() == 1
+                    && named(prediction.items[0], first)));
     } else {
-        good = good && prediction.isCall(lambda.names[0].text) && prediction.items.size() == 1 && named(prediction.items[0], lambda.names[1].text);
+        good = good && prediction.isCall(lambda.names[0].text) && prediction.items.size() == 1
+            && named(prediction.items[0], lambda.names[1].text);
     }
     if (!good) {
         failAt(call.place, fmt::format("'{}' must get the model's output first and '{}' second", call.text, target),
@@ -68,9 +78,14 @@ LossSpec readLossFunction(const Expr& lambda)
 {
     const Expr& call = lambda.items[0];
     if (lambda.names.size() != 2 && lambda.names.size() != 3) {
-        failAt(lambda.place, fmt::format("a loss takes (ŷ, y) or (m, x, y), got {} parameter{}", lambda.names.size(), lambda.names.size() == 1 ? "" : "s"), kLossHint);
+        failAt(lambda.place,
+               fmt::format("a loss takes (ŷ, y) or (m, x, y), got {} parameter{}", lambda.names.size(),
+                           lambda.names.size() == 1 ? "" : "s"),
+               kLossHint);
     }
-    if (!call.is(Expr::Kind::call) || call.broadcast) failAt(call.place, fmt::format("expected one known loss, got {}", describe(call)), "sums of losses and losses of your own are not supported");
+    if (!call.is(Expr::Kind::call) || call.broadcast)
+        failAt(call.place, fmt::format("expected one known loss, got {}", describe(call)),
+               "sums of losses and losses of your own are not supported");
     LossSpec spec;
     spec.kind = lossKind(call);
     Arguments arguments(call, fmt::format("{}(ŷ, y; agg = mean)", call.text));
@@ -93,14 +108,17 @@ double rate(const Expr* expr, std::string_view what, double otherwise, double le
 double decay(const Expr* expr, std::string_view what, double otherwise)
 {
     const double value = rate(expr, what, otherwise, 0, 1);
-    if (value >= 1) failAt(expr->place, fmt::format("{} must be less than 1, got {}", what, value), {}, base::ErrorCode::invalidArgument);
+    if (value >= 1)
+        failAt(expr->place, fmt::format("{} must be less than 1, got {}", what, value), {},
+               base::ErrorCode::invalidArgument);
     return value;
 }
 
 void readBetas(const Expr* expr, OptimiserSpec& spec)
 {
     if (expr == nullptr) return;
-    if (!expr->is(Expr::Kind::tuple) || expr->items.size() != 2) failAt(expr->place, fmt::format("β takes two numbers, got {}", describe(*expr)), "write (0.9, 0.999)");
+    if (!expr->is(Expr::Kind::tuple) || expr->items.size() != 2)
+        failAt(expr->place, fmt::format("β takes two numbers, got {}", describe(*expr)), "write (0.9, 0.999)");
     spec.beta1 = decay(&expr->items[0], "β1", 0);
     spec.beta2 = decay(&expr->items[1], "β2", 0);
 }
@@ -109,7 +127,9 @@ void readAdam(const Expr& call, OptimiserSpec& spec)
 {
     const bool w = call.text == "AdamW";
     spec.rule = w ? RuleKind::adamW : RuleKind::adam;
-    Arguments arguments(call, w ? "AdamW(η = 0.001, β = (0.9, 0.999), λ = 0, ϵ = 1e-8; couple = true)" : "Adam(η = 0.001, β = (0.9, 0.999), ϵ = 1e-8)");
+    Arguments arguments(call,
+                        w ? "AdamW(η = 0.001, β = (0.9, 0.999), λ = 0, ϵ = 1e-8; couple = true)"
+                          : "Adam(η = 0.001, β = (0.9, 0.999), ϵ = 1e-8)");
     spec.eta = rate(arguments.either(0, "eta", "η"), "the learning rate η", 0.001);
     readBetas(arguments.either(1, "beta", "β"), spec);
     if (w) spec.lambda = rate(arguments.either(2, "lambda", "λ"), "λ", 0);
@@ -175,10 +195,14 @@ class OptimiserReader {
 public:
     OptimiserSpec run(const Expr& expr)
     {
-        const Expr& rule = expr.isCall("setup") ? Arguments(expr, "Flux.setup(rule, model)").at(0, "an optimiser") : expr;
-        if (expr.isCall("setup") && expr.items.size() > 2) failAt(expr.place, "setup() takes an optimiser and the model");
+        const Expr& rule =
+            expr.isCall("setup") ? Arguments(expr, "Flux.setup(rule, model)").at(0, "an optimiser") : expr;
+        if (expr.isCall("setup") && expr.items.size() > 2)
+            failAt(expr.place, "setup() takes an optimiser and the model");
         read(rule);
-        if (!m_hasRule) failAt(rule.place, fmt::format("'{}' only changes gradients and updates nothing", rule.text), "end with a rule: OptimiserChain(WeightDecay(5e-4), Adam(0.001))");
+        if (!m_hasRule)
+            failAt(rule.place, fmt::format("'{}' only changes gradients and updates nothing", rule.text),
+                   "end with a rule: OptimiserChain(WeightDecay(5e-4), Adam(0.001))");
         return std::move(m_spec);
     }
 
@@ -187,13 +211,17 @@ private:
     {
         if (expr.is(Expr::Kind::name) || expr.is(Expr::Kind::call)) checkModule(expr, "optimiser", optimiserNames());
         if (!expr.is(Expr::Kind::call)) {
-            if (!expr.is(Expr::Kind::name)) failAt(expr.place, fmt::format("expected an optimiser such as Adam(0.001), got {}", describe(expr)));
+            if (!expr.is(Expr::Kind::name))
+                failAt(expr.place, fmt::format("expected an optimiser such as Adam(0.001), got {}", describe(expr)));
             for (const std::string_view name : optimiserNames())
-                if (name == expr.text) failAt(expr.place, fmt::format("'{}' needs brackets", expr.text), fmt::format("write {}() for its defaults", expr.text));
+                if (name == expr.text)
+                    failAt(expr.place, fmt::format("'{}' needs brackets", expr.text),
+                           fmt::format("write {}() for its defaults", expr.text));
             failUnknown("optimiser", expr, optimiserNames());
         }
         if (expr.text == "OptimiserChain") {
-            if (expr.items.empty()) failAt(expr.place, "OptimiserChain() is empty", "write OptimiserChain(WeightDecay(5e-4), Adam(0.001))");
+            if (expr.items.empty())
+                failAt(expr.place, "OptimiserChain() is empty", "write OptimiserChain(WeightDecay(5e-4), Adam(0.001))");
             const Arguments arguments(expr, "OptimiserChain(WeightDecay(5e-4), Adam(0.001))");
             for (const Expr& item : expr.items)
                 read(item);
@@ -204,7 +232,8 @@ private:
             known = known || name == expr.text;
         if (!known) failUnknown("optimiser", expr, optimiserNames());
         if (m_hasRule) {
-            failAt(expr.place, fmt::format("'{}' stands after the rule", expr.text), "the rule (Adam, Descent, ...) comes last in an OptimiserChain", base::ErrorCode::unsupported);
+            failAt(expr.place, fmt::format("'{}' stands after the rule", expr.text),
+                   "the rule (Adam, Descent, ...) comes last in an OptimiserChain", base::ErrorCode::unsupported);
         }
         if (std::optional<OptimiserSpec::Modifier> modifier = readModifier(expr)) {
             m_spec.modifiers.push_back(*modifier);
@@ -239,7 +268,8 @@ LossSpec readLoss(const Expr& expr)
             readLossKeywords(arguments, spec);
             arguments.finish(0);
         }
-    } else failAt(expr.place, fmt::format("expected a loss such as logitcrossentropy, got {}", describe(expr)), kLossHint);
+    } else
+        failAt(expr.place, fmt::format("expected a loss such as logitcrossentropy, got {}", describe(expr)), kLossHint);
     spec.line = expr.place.line;
     spec.column = expr.place.column;
     return spec;

@@ -15,7 +15,10 @@ namespace {
 constexpr int64_t kMaxValues = int64_t{1} << 31;     // of one array, per sample: 8 GiB
 constexpr int64_t kMaxParameters = int64_t{1} << 31; // of a model: 8 GiB, and three times more with Adam
 
-std::string plural(int64_t count, const char* one, const char* many) { return fmt::format("{} {}", count, count == 1 ? one : many); }
+std::string plural(int64_t count, const char* one, const char* many)
+{
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
 
 class ShapeWalker {
 public:
@@ -31,7 +34,7 @@ private:
     // What flows between layers.
     struct Flow {
         Dims shape;
-        LayerId from;              // the layer that made it; none for the input
+        LayerId from;               // the layer that made it; none for the input
         bool needsGradient = false; // some layer before has parameters
     };
 
@@ -39,7 +42,8 @@ private:
 
     std::string name(const Layer& layer) const
     {
-        return layer.path.empty() ? fmt::format("the model {}", layer.text) : fmt::format("layer '{}' {}", layer.path, layer.text);
+        return layer.path.empty() ? fmt::format("the model {}", layer.text)
+                                  : fmt::format("layer '{}' {}", layer.path, layer.text);
     }
 
     std::string origin(const Flow& flow)
@@ -50,7 +54,8 @@ private:
 
     [[noreturn]] void mismatch(const Layer& layer, const std::string& what, std::string hint = {})
     {
-        failAt({layer.line, layer.column}, fmt::format("{} {}", name(layer), what), std::move(hint), base::ErrorCode::invalidArgument);
+        failAt({layer.line, layer.column}, fmt::format("{} {}", name(layer), what), std::move(hint),
+               base::ErrorCode::invalidArgument);
     }
 
     Flow walk(LayerId id, const Flow& in)
@@ -72,7 +77,10 @@ private:
         Layer& layer = at(id);
         layer.output = leafOutput(layer, in);
         if (product(layer.output) > kMaxValues) {
-            mismatch(layer, fmt::format("makes {} values per sample, more than fit into memory", countText(product(layer.output))), "use smaller sizes");
+            mismatch(
+                layer,
+                fmt::format("makes {} values per sample, more than fit into memory", countText(product(layer.output))),
+                "use smaller sizes");
         }
         setLeafCost(layer, in.needsGradient);
         return {layer.output, id, in.needsGradient || !layer.parameters.empty()};
@@ -87,7 +95,9 @@ private:
         case LayerKind::crossCor:
             checkSpatial(layer, in);
             if (in.shape[0] != layer.options.in) {
-                mismatch(layer, fmt::format("expects {} but gets {} {}", plural(layer.options.in, "channel", "channels"), in.shape[0], origin(in)));
+                mismatch(layer,
+                         fmt::format("expects {} but gets {} {}", plural(layer.options.in, "channel", "channels"),
+                                     in.shape[0], origin(in)));
             }
             return slide(layer, in, layer.options.out);
         case LayerKind::maxPool:
@@ -96,7 +106,9 @@ private:
         case LayerKind::globalMeanPool: return globalOutput(layer, in);
         case LayerKind::batchNorm:
             if (in.shape[0] != layer.options.in) {
-                mismatch(layer, fmt::format("expects {} but gets {} {}", plural(layer.options.in, "channel", "channels"), in.shape[0], origin(in)));
+                mismatch(layer,
+                         fmt::format("expects {} but gets {} {}", plural(layer.options.in, "channel", "channels"),
+                                     in.shape[0], origin(in)));
             }
             return in.shape;
         case LayerKind::layerNorm: checkLayerNorm(layer, in); return in.shape;
@@ -112,10 +124,13 @@ private:
         if (in.shape.size() != 1) {
             const bool fits = product(in.shape) == layer.options.in;
             mismatch(layer, fmt::format("{} but gets an array {}", expects, origin(in)),
-                     fits ? "put Flux.flatten before it" : fmt::format("put Flux.flatten before it; that gives {} features", underscored(product(in.shape))));
+                     fits ? "put Flux.flatten before it"
+                          : fmt::format("put Flux.flatten before it; that gives {} features",
+                                        underscored(product(in.shape))));
         }
         if (in.shape[0] != layer.options.in) {
-            mismatch(layer, fmt::format("{} but gets {} {}", expects, in.shape[0], origin(in)), fmt::format("write {} => {}", in.shape[0], layer.options.out));
+            mismatch(layer, fmt::format("{} but gets {} {}", expects, in.shape[0], origin(in)),
+                     fmt::format("write {} => {}", in.shape[0], layer.options.out));
         }
         return {layer.options.out};
     }
@@ -124,9 +139,13 @@ private:
     {
         const size_t rank = layer.options.kernel.size();
         if (in.shape.size() == rank + 1) return;
-        static const char* const kExpected[] = {"(width, channels)", "(width, height, channels)", "(width, height, depth, channels)"};
-        mismatch(layer, fmt::format("expects an array {} but gets {} dimension{} {}", kExpected[rank - 1], in.shape.size(), in.shape.size() == 1 ? "" : "s", origin(in)),
-                 in.shape.size() == rank && !in.from.valid() ? "a picture of one channel has the shape (28, 28, 1)" : "");
+        static const char* const kExpected[] = {"(width, channels)", "(width, height, channels)",
+                                                "(width, height, depth, channels)"};
+        mismatch(layer,
+                 fmt::format("expects an array {} but gets {} dimension{} {}", kExpected[rank - 1], in.shape.size(),
+                             in.shape.size() == 1 ? "" : "s", origin(in)),
+                 in.shape.size() == rank && !in.from.valid() ? "a picture of one channel has the shape (28, 28, 1)"
+                                                             : "");
     }
 
     // Output of a sliding window: (in + pads - dilated kernel) / stride + 1, rounded down.
@@ -138,7 +157,10 @@ private:
             const int64_t padded = in.shape[i + 1] + options.padLow[i] + options.padHigh[i];
             const int64_t extent = options.dilation[i] * (options.kernel[i] - 1) + 1;
             if (extent > padded) {
-                mismatch(layer, fmt::format("does not fit: its window is {} wide, the padded input {}, {}", extent, padded, origin(in)), "use a smaller kernel, more pad, or fewer poolings before it");
+                mismatch(layer,
+                         fmt::format("does not fit: its window is {} wide, the padded input {}, {}", extent, padded,
+                                     origin(in)),
+                         "use a smaller kernel, more pad, or fewer poolings before it");
             }
             output.push_back((padded - extent) / options.stride[i] + 1);
         }
@@ -147,7 +169,9 @@ private:
 
     Dims globalOutput(const Layer& layer, const Flow& in)
     {
-        if (in.shape.size() < 2) mismatch(layer, fmt::format("expects an array with channels but gets {}", origin(in)), "put it before Flux.flatten");
+        if (in.shape.size() < 2)
+            mismatch(layer, fmt::format("expects an array with channels but gets {}", origin(in)),
+                     "put it before Flux.flatten");
         Dims output(in.shape.size(), 1);
         output[0] = in.shape[0];
         return output;
@@ -157,14 +181,16 @@ private:
     {
         const Dims& size = layer.options.normShape;
         if (size.size() <= in.shape.size() && std::equal(size.rbegin(), size.rend(), in.shape.rbegin())) return;
-        mismatch(layer, fmt::format("does not match the first dimensions of what it gets {}", origin(in)), "its sizes are those of the first dimensions: LayerNorm(28, 28) for (28, 28, 1)");
+        mismatch(layer, fmt::format("does not match the first dimensions of what it gets {}", origin(in)),
+                 "its sizes are those of the first dimensions: LayerNorm(28, 28) for (28, 28, 1)");
     }
 
     void checkSoftmax(const Layer& layer, const Flow& in)
     {
         const ActivationKind kind = layer.options.activation.kind;
         if (in.shape.size() == 1 || (kind != ActivationKind::softmax && kind != ActivationKind::logsoftmax)) return;
-        mismatch(layer, fmt::format("would work along the first dimension, the width, of the array {}", origin(in)), "put Flux.flatten before it");
+        mismatch(layer, fmt::format("would work along the first dimension, the width, of the array {}", origin(in)),
+                 "put Flux.flatten before it");
     }
 
     void addChildCost(LayerId id, LayerId child)
@@ -214,7 +240,9 @@ private:
         else {
             for (const Flow& flow : flows)
                 if (flow.shape != flows[0].shape) {
-                    mismatch(layer, fmt::format("joins values of different shapes: {} and {}", origin(flows[0]), origin(flow)), "both must have the same shape; a Conv((1, 1), in => out) can adapt one");
+                    mismatch(layer,
+                             fmt::format("joins values of different shapes: {} and {}", origin(flows[0]), origin(flow)),
+                             "both must have the same shape; a Conv((1, 1), in => out) can adapt one");
                 }
         }
         std::vector<Dims> shapes;
@@ -231,17 +259,27 @@ private:
         Dims shape = flows[0].shape;
         const auto rank = static_cast<int>(shape.size());
         if (layer.options.concatenateDim != rank) {
-            mismatch(layer, fmt::format("concatenates along dimension {} of arrays {}", layer.options.concatenateDim, fluxShape(shape, 0)),
-                     rank == 1 ? "features are joined by vcat" : fmt::format("channels are joined by (a, b) -> cat(a, b; dims = {})", rank), base::ErrorCode::unsupported);
+            mismatch(layer,
+                     fmt::format("concatenates along dimension {} of arrays {}", layer.options.concatenateDim,
+                                 fluxShape(shape, 0)),
+                     rank == 1 ? "features are joined by vcat"
+                               : fmt::format("channels are joined by (a, b) -> cat(a, b; dims = {})", rank),
+                     base::ErrorCode::unsupported);
         }
         for (size_t i = 1; i < flows.size(); ++i) {
             const Dims& next = flows[i].shape;
             if (next.size() != shape.size() || !std::equal(next.begin() + 1, next.end(), shape.begin() + 1)) {
-                mismatch(layer, fmt::format("concatenates arrays of different sizes: {} and {}", origin(flows[0]), origin(flows[i])), "only the channels may differ");
+                mismatch(layer,
+                         fmt::format("concatenates arrays of different sizes: {} and {}", origin(flows[0]),
+                                     origin(flows[i])),
+                         "only the channels may differ");
             }
             shape[0] = saturatedSum(shape[0], next[0]);
         }
-        if (product(shape) > kMaxValues) mismatch(layer, fmt::format("makes {} values per sample, more than fit into memory", countText(product(shape))), "use smaller sizes");
+        if (product(shape) > kMaxValues)
+            mismatch(layer,
+                     fmt::format("makes {} values per sample, more than fit into memory", countText(product(shape))),
+                     "use smaller sizes");
         return shape;
     }
 
@@ -258,7 +296,9 @@ private:
             for (const Parameter& parameter : layer.parameters)
                 layer.parameterCount = saturatedSum(layer.parameterCount, parameter.count());
             if (layer.parameterCount <= kMaxParameters) continue;
-            mismatch(layer, fmt::format("has {} parameters ({} in Float32), more than can be trained", countText(layer.parameterCount), byteText(saturatedProduct(layer.parameterCount, 4))),
+            mismatch(layer,
+                     fmt::format("has {} parameters ({} in Float32), more than can be trained",
+                                 countText(layer.parameterCount), byteText(saturatedProduct(layer.parameterCount, 4))),
                      fmt::format("the limit is {} parameters", underscored(kMaxParameters)));
         }
         for (size_t i = m_model.layers.size(); i-- > 1;) {
@@ -266,8 +306,10 @@ private:
             parent.parameterCount = saturatedSum(parent.parameterCount, m_model.layers[i].parameterCount);
         }
         if (m_model.layers[0].parameterCount <= kMaxParameters) return;
-        mismatch(m_model.layers[0], fmt::format("has {} parameters, more than can be trained", countText(m_model.layers[0].parameterCount)),
-                 fmt::format("the limit is {} parameters", underscored(kMaxParameters)));
+        mismatch(
+            m_model.layers[0],
+            fmt::format("has {} parameters, more than can be trained", countText(m_model.layers[0].parameterCount)),
+            fmt::format("the limit is {} parameters", underscored(kMaxParameters)));
     }
 
     Model& m_model;
@@ -288,7 +330,8 @@ void checkLoss(const ModelFile& file)
     if (!file.lossGiven) return;
     const Layer& last = lastLayer(file.model);
     const Dims& output = file.model.root().output;
-    const bool imagesOf10 = file.dataGiven && (file.data.kind == DataKind::fashionMnist || file.data.kind == DataKind::mnist);
+    const bool imagesOf10 =
+        file.dataGiven && (file.data.kind == DataKind::fashionMnist || file.data.kind == DataKind::mnist);
     const int64_t classes = imagesOf10 ? 10 : file.data.classes;
     const std::string name = last.path.empty() ? last.text : fmt::format("layer '{}' {}", last.path, last.text);
     const auto failHere = [&](const std::string& message, const std::string& hint) {
@@ -296,14 +339,22 @@ void checkLoss(const ModelFile& file)
     };
     const bool perClass = file.loss.kind == LossKind::crossentropy || file.loss.kind == LossKind::logitcrossentropy;
     if ((perClass || classes > 0) && output.size() != 1) {
-        failHere(fmt::format("the output {} of {} is an array, but {} compares it with one number per class", fluxShape(output, 0), name, lossName(file.loss.kind)),
+        failHere(fmt::format("the output {} of {} is an array, but {} compares it with one number per class",
+                             fluxShape(output, 0), name, lossName(file.loss.kind)),
                  "put Flux.flatten and a Dense layer at the end");
     }
+    const bool binary =
+        file.loss.kind == LossKind::binarycrossentropy || file.loss.kind == LossKind::logitbinarycrossentropy;
+    if (binary && classes == 2 && output[0] == 1) return; // one output is the probability of the second class
     if (classes > 0 && output[0] != classes) {
-        failHere(fmt::format("the model ends in {} outputs ({}), but the data has {} classes", output[0], name, classes), fmt::format("let the last layer give {} outputs", classes));
+        failHere(
+            fmt::format("the model ends in {} outputs ({}), but the data has {} classes", output[0], name, classes),
+            fmt::format("let the last layer give {} outputs", classes));
     }
     if (classes == 0 && !file.data.targetShape.empty() && file.data.targetShape != output) {
-        failHere(fmt::format("the output {} of {} does not match the data's targets {}", fluxShape(output, 0), name, fluxShape(file.data.targetShape, 0)), "both must have the same shape");
+        failHere(fmt::format("the output {} of {} does not match the data's targets {}", fluxShape(output, 0), name,
+                             fluxShape(file.data.targetShape, 0)),
+                 "both must have the same shape");
     }
 }
 
@@ -339,7 +390,8 @@ Dims knownInput(const ModelFile& file)
 {
     if (!file.model.input.empty()) return file.model.input;
     if (!file.data.sampleShape.empty()) return file.data.sampleShape;
-    if (file.dataGiven && (file.data.kind == DataKind::fashionMnist || file.data.kind == DataKind::mnist)) return {1, 28, 28};
+    if (file.dataGiven && (file.data.kind == DataKind::fashionMnist || file.data.kind == DataKind::mnist))
+        return {1, 28, 28};
     return impliedInput(file.model);
 }
 
@@ -350,8 +402,10 @@ base::Status inferShapes(ModelFile& file, const Dims& input)
     if (file.model.layers.empty()) return base::fail(base::ErrorCode::invalidArgument, "there is no model", where);
     const bool positive = std::all_of(input.begin(), input.end(), [](int64_t dim) { return dim > 0; });
     if (input.empty() || input.size() > 4 || !positive || product(input) > kMaxValues) {
-        return base::fail(base::ErrorCode::invalidArgument, fmt::format("the input {} is not a shape of 1 to 4 positive sizes that fits into memory", fluxShape(input, 0)), where,
-                          "set it in the model file: input = (28, 28, 1)");
+        return base::fail(base::ErrorCode::invalidArgument,
+                          fmt::format("the input {} is not a shape of 1 to 4 positive sizes that fits into memory",
+                                      fluxShape(input, 0)),
+                          where, "set it in the model file: input = (28, 28, 1)");
     }
     try {
         ShapeWalker(file.model).run(input);

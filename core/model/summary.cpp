@@ -21,7 +21,8 @@ struct Row {
 
 size_t width(const std::string& text) // in characters; good enough for the letters Flux uses
 {
-    return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+    return static_cast<size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 std::string padded(const std::string& text, size_t to, bool right)
@@ -37,7 +38,9 @@ const char* connectionText(const LayerOptions& options)
     case Connection::multiply: return ".*";
     case Connection::concatenate: break;
     }
-    return options.concatenateDim == 1 ? "vcat" : options.concatenateDim == 2 ? "(a...) -> cat(a...; dims = 2)" : "(a...) -> cat(a...; dims = 3)";
+    return options.concatenateDim == 1 ? "vcat"
+        : options.concatenateDim == 2  ? "(a...) -> cat(a...; dims = 2)"
+                                       : "(a...) -> cat(a...; dims = 3)";
 }
 
 class Printer {
@@ -60,16 +63,20 @@ private:
             m_rows.push_back({head + layer.text + comma, columns(layer), true});
             return;
         }
-        const char* kind = layer.kind == LayerKind::chain ? "Chain(" : layer.kind == LayerKind::parallel ? "Parallel(" : "SkipConnection(";
+        const char* kind = layer.kind == LayerKind::chain ? "Chain("
+            : layer.kind == LayerKind::parallel           ? "Parallel("
+                                                          : "SkipConnection(";
         m_rows.push_back({head + kind, {}, false});
         const std::string inner(indent + 2, ' ');
-        if (layer.kind == LayerKind::parallel) m_rows.push_back({inner + connectionText(layer.options) + ",", {}, false});
+        if (layer.kind == LayerKind::parallel)
+            m_rows.push_back({inner + connectionText(layer.options) + ",", {}, false});
         for (size_t i = 0; i < layer.children.size(); ++i) {
             const Layer& child = m_model.at(layer.children[i]);
             const bool numbered = child.name == fmt::format("{}", i + 1);
             print(layer.children[i], indent + 2, numbered ? "" : child.name + " = ");
         }
-        if (layer.kind == LayerKind::skipConnection) m_rows.push_back({inner + connectionText(layer.options) + ",", {}, false});
+        if (layer.kind == LayerKind::skipConnection)
+            m_rows.push_back({inner + connectionText(layer.options) + ",", {}, false});
         m_rows.push_back({std::string(indent, ' ') + ")" + comma, {}, false});
     }
 
@@ -80,7 +87,9 @@ private:
         for (const Parameter& parameter : layer.parameters)
             count = saturatedSum(count, parameter.count());
         if (count > 0) texts[0] = fmt::format("{} parameters", underscored(count));
-        if (layer.kind == LayerKind::batchNorm && layer.options.trackStats) texts[0] += fmt::format("{}plus {}", count > 0 ? ", " : "", underscored(saturatedProduct(2, layer.options.in)));
+        if (layer.kind == LayerKind::batchNorm && layer.options.trackStats)
+            texts[0] +=
+                fmt::format("{}plus {}", count > 0 ? ", " : "", underscored(saturatedProduct(2, layer.options.in)));
         if (!m_shapes) return texts;
         texts[1] = fluxShape(layer.output, 0);
         texts[2] = underscored(layer.forward.flop);
@@ -97,7 +106,8 @@ private:
 // Layers on the left, one comment column per figure; numbers stand right-aligned under their heads.
 std::string table(const std::vector<Row>& rows, bool shapes)
 {
-    static const std::array<std::string, 5> kHeads{"parameters", "output", "FLOP forward", "FLOP backward", "bytes moved"};
+    static const std::array<std::string, 5> kHeads{"parameters", "output", "FLOP forward", "FLOP backward",
+                                                   "bytes moved"};
     size_t left = 38;
     std::array<size_t, 5> widths{};
     for (size_t c = 0; c < widths.size(); ++c)
@@ -116,13 +126,15 @@ std::string table(const std::vector<Row>& rows, bool shapes)
     };
     std::string text = shapes ? line("", kHeads) : "";
     for (const Row& row : rows) {
-        const bool empty = std::all_of(row.columns.begin(), row.columns.end(), [](const std::string& column) { return column.empty(); });
+        const bool empty = std::all_of(row.columns.begin(), row.columns.end(),
+                                       [](const std::string& column) { return column.empty(); });
         text += row.hasColumns && !empty ? line(row.layer, row.columns) : row.layer + "\n";
     }
     return text;
 }
 
-// "# Total: 10 arrays, 44_426 parameters, 173.539 KiB.", as Flux ends a model; with norms that keep statistics in two lines.
+// "# Total: 10 arrays, 44_426 parameters, 173.539 KiB.", as Flux ends a model; with norms that keep statistics in two
+// lines.
 std::string total(const Model& model)
 {
     int64_t arrays = 0, parameters = 0, fixedArrays = 0, fixed = 0;
@@ -136,8 +148,10 @@ std::string total(const Model& model)
         fixed = saturatedSum(fixed, saturatedProduct(2, layer.options.in));
     }
     const std::string bytes = byteText(saturatedProduct(4, saturatedSum(parameters, fixed)));
-    if (fixedArrays == 0) return fmt::format("# Total: {} arrays, {} parameters, {}.\n", arrays, underscored(parameters), bytes);
-    return fmt::format("# Total: {} trainable arrays, {} parameters,\n# plus {} non-trainable, {} parameters, {}.\n", arrays, underscored(parameters), fixedArrays, underscored(fixed), bytes);
+    if (fixedArrays == 0)
+        return fmt::format("# Total: {} arrays, {} parameters, {}.\n", arrays, underscored(parameters), bytes);
+    return fmt::format("# Total: {} trainable arrays, {} parameters,\n# plus {} non-trainable, {} parameters, {}.\n",
+                       arrays, underscored(parameters), fixedArrays, underscored(fixed), bytes);
 }
 
 } // namespace
@@ -147,11 +161,15 @@ std::string summary(const ModelFile& file)
     if (file.model.layers.empty()) return {};
     const bool shapes = !file.model.input.empty();
     std::string text;
-    if (shapes) text += fmt::format("# input {}; FLOP and bytes are for one sample in Float32, without the parameters' own traffic\n", fluxShape(file.model.input, 0));
+    if (shapes)
+        text += fmt::format(
+            "# input {}; FLOP and bytes are for one sample in Float32, without the parameters' own traffic\n",
+            fluxShape(file.model.input, 0));
     text += table(Printer(file).run(), shapes) + total(file.model);
     if (shapes) {
         const Layer& root = file.model.root();
-        text += fmt::format("# One sample: {} FLOP forward, {} backward; output {}.\n", underscored(root.forward.flop), underscored(root.backward.flop), fluxShape(root.output, 0));
+        text += fmt::format("# One sample: {} FLOP forward, {} backward; output {}.\n", underscored(root.forward.flop),
+                            underscored(root.backward.flop), fluxShape(root.output, 0));
     }
     if (file.lossGiven) text += fmt::format("loss = {}\n", lossName(file.loss.kind));
     if (!file.optimiser.text.empty()) text += fmt::format("optimiser = {}\n", file.optimiser.text);

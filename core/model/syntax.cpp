@@ -12,12 +12,13 @@ namespace stepscope::model {
 namespace {
 
 constexpr std::array<std::string_view, 22> kKeywords{
-    "function", "for", "while", "if", "else", "elseif", "end", "begin", "let", "do", "struct", "mutable", "return", "try", "module",
-    "quote", "macro", "global", "local", "abstract", "where", "in"};
+    "function", "for",    "while", "if",     "else",  "elseif", "end",    "begin", "let",      "do",    "struct",
+    "mutable",  "return", "try",   "module", "quote", "macro",  "global", "local", "abstract", "where", "in"};
 
 bool isKeyword(const Token& token)
 {
-    return token.kind == Token::Kind::name && std::find(kKeywords.begin(), kKeywords.end(), token.text) != kKeywords.end();
+    return token.kind == Token::Kind::name
+        && std::find(kKeywords.begin(), kKeywords.end(), token.text) != kKeywords.end();
 }
 
 class Parser {
@@ -61,7 +62,8 @@ private:
         while (current().kind != Token::Kind::newline && current().kind != Token::Kind::end && !current().is(";"))
             take();
         // "using Flux," may go on in the next line
-        if (m_at > 0 && m_tokens[m_at - 1].is(",") && current().kind == Token::Kind::newline && next().kind != Token::Kind::end) {
+        if (m_at > 0 && m_tokens[m_at - 1].is(",") && current().kind == Token::Kind::newline
+            && next().kind != Token::Kind::end) {
             take();
             skipLine();
         }
@@ -71,10 +73,12 @@ private:
     {
         const Token& token = current();
         if (token.is("=") || token.is("==")) {
-            failAt(token.place, fmt::format("unexpected {}", describe(token)), "a statement is 'name = value', one to a line");
+            failAt(token.place, fmt::format("unexpected {}", describe(token)),
+                   "a statement is 'name = value', one to a line");
         }
         if (token.is("?") || token.is("::") || token.is("[") || token.is("'")) {
-            failAt(token.place, fmt::format("{} is not supported in a model file", describe(token)), "write the value out");
+            failAt(token.place, fmt::format("{} is not supported in a model file", describe(token)),
+                   "write the value out");
         }
         failAt(token.place, fmt::format("expected an operator or the end of the line, got {}", describe(token)),
                "put each statement on a line of its own");
@@ -87,7 +91,8 @@ private:
         Statement statement;
         if (current().kind == Token::Kind::name && current().text == "Random" && next().is(".")) return parseSeed();
         if (current().kind != Token::Kind::name) {
-            failAt(current().place, fmt::format("expected a statement such as 'model = Chain(...)', got {}", describe(current())),
+            failAt(current().place,
+                   fmt::format("expected a statement such as 'model = Chain(...)', got {}", describe(current())),
                    "a model file sets model, loss, optimiser, data, input, seed, epochs or steps");
         }
         const size_t first = m_at;
@@ -111,15 +116,21 @@ private:
 
     [[noreturn]] void notAStatement(const Expr& expr) const
     {
-        if (expr.is(Expr::Kind::call) && (expr.text == "train!" || expr.text == "update!" || expr.text == "gradient" || expr.text == "withgradient")) {
-            failAt(expr.place, fmt::format("'{}' belongs to a training loop, which a model file does not hold", expr.text),
+        if (expr.is(Expr::Kind::call)
+            && (expr.text == "train!" || expr.text == "update!" || expr.text == "gradient"
+                || expr.text == "withgradient")) {
+            failAt(expr.place,
+                   fmt::format("'{}' belongs to a training loop, which a model file does not hold", expr.text),
                    "remove the loop: the program trains by itself, from loss, optimiser and data");
         }
         if (expr.is(Expr::Kind::name) && (current().is(",") || current().is("."))) {
-            failAt(current().place, fmt::format("expected '=' after '{}', got {}", expr.text, describe(current())), "a statement is 'name = value'");
+            failAt(current().place, fmt::format("expected '=' after '{}', got {}", expr.text, describe(current())),
+                   "a statement is 'name = value'");
         }
         failAt(expr.place, fmt::format("{} stands alone: expected 'name = value'", describe(expr)),
-               expr.is(Expr::Kind::call) ? "name the model: model = Chain(...)" : "a model file sets model, loss, optimiser, data, input, seed, epochs or steps");
+               expr.is(Expr::Kind::call)
+                   ? "name the model: model = Chain(...)"
+                   : "a model file sets model, loss, optimiser, data, input, seed, epochs or steps");
     }
 
     // loss(m, x, y) = ...
@@ -155,12 +166,15 @@ private:
     {
         const Token& token = current();
         if (token.is("@")) {
-            failAt(token.place, "macros are not supported in a model file", "remove the line: a model file only sets model, loss, optimiser and data");
+            failAt(token.place, "macros are not supported in a model file",
+                   "remove the line: a model file only sets model, loss, optimiser and data");
         }
         if (isKeyword(token)) {
-            failAt(token.place, fmt::format("'{}' is not supported: a model file is a list of 'name = value'", token.text),
-                   token.text == "function" ? "write loss(ŷ, y) = ... in one line; functions of your own are not supported"
-                                            : "remove the loop or block: the program trains by itself, from loss, optimiser and data");
+            failAt(token.place,
+                   fmt::format("'{}' is not supported: a model file is a list of 'name = value'", token.text),
+                   token.text == "function"
+                       ? "write loss(ŷ, y) = ... in one line; functions of your own are not supported"
+                       : "remove the loop or block: the program trains by itself, from loss, optimiser and data");
         }
     }
 
@@ -171,7 +185,8 @@ private:
         {
             if (++m_depth > kMaxDepth) {
                 --m_depth;
-                failAt(place, fmt::format("brackets and operators are nested more than {} deep", kMaxDepth), "split the model into named parts");
+                failAt(place, fmt::format("brackets and operators are nested more than {} deep", kMaxDepth),
+                       "split the model into named parts");
             }
         }
         ~DepthGuard() { --m_depth; }
@@ -213,8 +228,10 @@ private:
     {
         if (!keyword.text.empty()) failAt(keyword.place, "keyword parameters are not supported here");
         if (expr.is(Expr::Kind::name)) return {expr.text, expr.place};
-        if (expr.is(Expr::Kind::splat) && expr.items[0].is(Expr::Kind::name)) return {expr.items[0].text + "...", expr.place};
-        failAt(expr.place, fmt::format("expected the name of a parameter, got {}", describe(expr)), "a function is written x -> ... or (a, b) -> ...");
+        if (expr.is(Expr::Kind::splat) && expr.items[0].is(Expr::Kind::name))
+            return {expr.items[0].text + "...", expr.place};
+        failAt(expr.place, fmt::format("expected the name of a parameter, got {}", describe(expr)),
+               "a function is written x -> ... or (a, b) -> ...");
     }
 
     Expr parseLambda(Expr parameters)
@@ -254,7 +271,9 @@ private:
         Expr left = operand();
         int length = 0;
         while (std::any_of(operators.begin(), operators.end(), [&](std::string_view op) { return current().is(op); })) {
-            if (++length > kMaxDepth) failAt(current().place, fmt::format("more than {} operators in a row", kMaxDepth), "split the expression");
+            if (++length > kMaxDepth)
+                failAt(current().place, fmt::format("more than {} operators in a row", kMaxDepth),
+                       "split the expression");
             const Token op = take();
             skipNewlines();
             left = wrap(Expr::Kind::binary, op.text, std::move(left));
@@ -278,7 +297,8 @@ private:
         return parseBinary({"*", "/", "÷", ".*", "./"}, [&] { return parseUnary(); });
     }
 
-    // An operator that stands where a value is expected and is followed by ',' or ')' is the function itself: Parallel(+, ...).
+    // An operator that stands where a value is expected and is followed by ',' or ')' is the function itself:
+    // Parallel(+, ...).
     bool isOperatorName() const
     {
         static constexpr std::array<std::string_view, 6> kNames{"+", "-", "*", ".+", ".*", "/"};
@@ -347,7 +367,8 @@ private:
     Expr parseCall(Expr callee)
     {
         if (!callee.is(Expr::Kind::name)) {
-            failAt(current().place, fmt::format("{} cannot be called here", describe(callee)), "write the layers and functions by their names");
+            failAt(current().place, fmt::format("{} cannot be called here", describe(callee)),
+                   "write the layers and functions by their names");
         }
         callee.kind = Expr::Kind::call;
         parseArguments(callee, ")");
@@ -355,8 +376,8 @@ private:
         return callee;
     }
 
-    // The items of a call, tuple or vector up to `close`; the opening bracket is the current token. Returns whether it held a
-    // comma or semicolon.
+    // The items of a call, tuple or vector up to `close`; the opening bracket is the current token. Returns whether it
+    // held a comma or semicolon.
     bool parseArguments(Expr& into, std::string_view close)
     {
         const Token open = take();
@@ -377,11 +398,13 @@ private:
 
     [[noreturn]] void unclosed(const Token& open, std::string_view close) const
     {
-        const std::string opened = fmt::format("'{}' was opened at {}:{}", open.text, open.place.line, open.place.column);
+        const std::string opened =
+            fmt::format("'{}' was opened at {}:{}", open.text, open.place.line, open.place.column);
         if (current().kind == Token::Kind::end || current().kind == Token::Kind::newline) {
             failAt(open.place, fmt::format("'{}' is never closed", open.text), fmt::format("add a '{}'", close));
         }
-        if (current().isName("for")) failAt(current().place, "comprehensions are not supported", "write the layers out");
+        if (current().isName("for"))
+            failAt(current().place, "comprehensions are not supported", "write the layers out");
         failAt(current().place, fmt::format("expected ',' or '{}', got {}", close, describe(current())), opened);
     }
 
@@ -395,9 +418,11 @@ private:
             return;
         }
         Expr value = parseExpression();
-        if (keywordsOnly && value.is(Expr::Kind::name)) into.names.push_back({value.text, value.place}); // f(; stride) is f(; stride = stride)
+        if (keywordsOnly && value.is(Expr::Kind::name))
+            into.names.push_back({value.text, value.place}); // f(; stride) is f(; stride = stride)
         else if (keywordsOnly) {
-            failAt(value.place, fmt::format("expected 'name = value' after ';', got {}", describe(value)), "arguments without a name come before the ';'");
+            failAt(value.place, fmt::format("expected 'name = value' after ';', got {}", describe(value)),
+                   "arguments without a name come before the ';'");
         } else into.names.push_back({});
         into.items.push_back(std::move(value));
     }
@@ -436,13 +461,16 @@ private:
             expr.end = previousEnd();
             return expr;
         }
-        failAt(token.place, fmt::format("expected a value, got {}", describe(token)), token.is("@") ? "macros are not supported" : "");
+        failAt(token.place, fmt::format("expected a value, got {}", describe(token)),
+               token.is("@") ? "macros are not supported" : "");
     }
 
     Expr parseName()
     {
         const Token token = take();
-        if (isKeyword(token)) failAt(token.place, fmt::format("'{}' is not supported in a model file", token.text), "write the value out");
+        if (isKeyword(token))
+            failAt(token.place, fmt::format("'{}' is not supported in a model file", token.text),
+                   "write the value out");
         Expr expr = make(Expr::Kind::name, token);
         if (token.text == "true" || token.text == "false") {
             expr.kind = Expr::Kind::boolean;
@@ -473,56 +501,5 @@ private:
 } // namespace
 
 std::vector<Statement> parseStatements(std::string_view text) { return Parser(text).run(); }
-
-std::string describe(const Expr& expr)
-{
-    const std::string text = expr.text.size() > 60 ? expr.text.substr(0, 60) + "..." : expr.text;
-    switch (expr.kind) {
-    case Expr::Kind::number: return expr.isInteger ? fmt::format("{}", expr.integer) : fmt::format("the number {}", expr.number);
-    case Expr::Kind::string: return fmt::format("the text \"{}\"", text);
-    case Expr::Kind::boolean: return expr.boolean ? "true" : "false";
-    case Expr::Kind::nothing: return "nothing";
-    case Expr::Kind::symbol: return fmt::format("':{}'", text);
-    case Expr::Kind::name: return fmt::format("'{}'", text);
-    case Expr::Kind::call: return fmt::format("'{}(...)'", text);
-    case Expr::Kind::tuple: return fmt::format("a tuple of {}", expr.items.size());
-    case Expr::Kind::vector: return "a vector";
-    case Expr::Kind::pair: return "a pair 'a => b'";
-    case Expr::Kind::lambda: return "an anonymous function";
-    case Expr::Kind::unary:
-    case Expr::Kind::binary: return fmt::format("an expression with '{}'", text);
-    case Expr::Kind::splat: return "'...'";
-    }
-    return "something else";
-}
-
-std::string sourceText(std::string_view text, const Expr& expr)
-{
-    std::string result;
-    const auto addBlank = [&] {
-        if (!result.empty() && result.back() != ' ' && result.back() != '(' && result.back() != '[') result += ' ';
-    };
-    bool inString = false;
-    for (size_t i = expr.begin; i < expr.end && i < text.size(); ++i) {
-        const char c = text[i];
-        if (inString) {
-            result += c;
-            if (c == '\\' && i + 1 < expr.end) result += text[++i];
-            else if (c == '"') inString = false;
-        } else if (c == '#') {
-            const bool block = text.substr(i, 2) == "#=";
-            const size_t close = text.find(block ? "=#" : "\n", i);
-            i = close == std::string_view::npos ? text.size() : close + (block ? 1 : 0);
-            addBlank();
-        } else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') addBlank();
-        else {
-            if (c == '"') inString = true;
-            const bool closes = c == ')' || c == ']' || c == ',';
-            if (closes && !result.empty() && result.back() == ' ') result.pop_back();
-            result += c;
-        }
-    }
-    return result;
-}
 
 } // namespace stepscope::model

@@ -18,7 +18,10 @@ struct NameAt {
 
 struct Expr {
     enum class Kind {
-        number, string, boolean, nothing,
+        number,
+        string,
+        boolean,
+        nothing,
         symbol, // :nearest, or ":" alone
         name,   // a variable, function or operator: relu, +
         call,   // text(items...); names[i] is the keyword of items[i]
@@ -26,8 +29,9 @@ struct Expr {
         vector,
         pair,   // a => b
         lambda, // names -> items[0]
-        unary, binary,
-        splat,  // items[0]...
+        unary,
+        binary,
+        splat, // items[0]...
     };
     Kind kind = Kind::nothing;
     Place place;

@@ -1,5 +1,5 @@
-// Inputs made to break a parser: depth, size, repetition, and mutations of the sample models. None may crash, hang or give an
-// error without a message and place.
+// Inputs made to break a parser: depth, size, repetition, and mutations of the sample models. None may crash, hang or
+// give an error without a message and place.
 #include "core/model/parser.h"
 #include "core/model/shapes.h"
 #include "core/model/summary.h"
@@ -38,7 +38,9 @@ bool survives(const std::string& text, bool& parsed)
 {
     auto file = model::parseModelText(text, "m.jl");
     parsed = file.has_value();
-    if (!file) return !file.error().message.empty() && file.error().where.file == "m.jl" && file.error().code != base::ErrorCode::internal;
+    if (!file)
+        return !file.error().message.empty() && file.error().where.file == "m.jl"
+            && file.error().code != base::ErrorCode::internal;
     const base::Status status = model::inferShapes(*file, {1, 28, 28});
     if (!status && (status.error().message.empty() || status.error().code == base::ErrorCode::internal)) return false;
     return !model::summary(*file).empty();
@@ -64,7 +66,9 @@ private slots:
 void TestHostileModels::monsterIsRefused_data()
 {
     QTest::addColumn<QByteArray>("text");
-    const auto row = [](const char* name, const std::string& text) { QTest::newRow(name) << QByteArray::fromStdString(text); };
+    const auto row = [](const char* name, const std::string& text) {
+        QTest::newRow(name) << QByteArray::fromStdString(text);
+    };
     constexpr size_t kMany = 100'000;
     row("open brackets", "model = " + repeated("(", kMany));
     row("nested brackets", "model = " + repeated("(", kMany) + repeated(")", kMany));
@@ -103,7 +107,8 @@ void TestHostileModels::monsterIsRefused()
     bool parsed = true;
     QVERIFY(survives(text.toStdString(), parsed));
     QVERIFY(!parsed);
-    QVERIFY2(timer.elapsed() < 20'000, "this took so long that it must hang on larger input"); // a hang guard, not a measurement
+    QVERIFY2(timer.elapsed() < 20'000,
+             "this took so long that it must hang on larger input"); // a hang guard, not a measurement
 }
 
 void TestHostileModels::variablesCannotMultiplyWithoutEnd()
@@ -116,7 +121,8 @@ void TestHostileModels::variablesCannotMultiplyWithoutEnd()
     }
     const auto first = model::parseModelText(doubling + "model = relu", "m.jl");
     QVERIFY(!first.has_value());
-    QVERIFY2(first.error().message.find("multiply into too large a model") != std::string::npos, first.error().message.c_str());
+    QVERIFY2(first.error().message.find("multiply into too large a model") != std::string::npos,
+             first.error().message.c_str());
     const auto second = model::parseModelText(deepening + "model = relu", "m.jl");
     QVERIFY(!second.has_value());
     QVERIFY2(second.error().message.find("nested too deep") != std::string::npos, second.error().message.c_str());
@@ -156,7 +162,8 @@ void TestHostileModels::mutatedSamplesNeverCrash_data()
 {
     QTest::addColumn<QString>("file");
     for (const auto& entry : std::filesystem::directory_iterator(kModels))
-        if (entry.path().extension() == ".jl") QTest::newRow(entry.path().filename().c_str()) << QString::fromStdString(entry.path().string());
+        if (entry.path().extension() == ".jl")
+            QTest::newRow(entry.path().filename().c_str()) << QString::fromStdString(entry.path().string());
 }
 
 void TestHostileModels::mutatedSamplesNeverCrash()
@@ -166,7 +173,8 @@ void TestHostileModels::mutatedSamplesNeverCrash()
     QVERIFY(!sample.empty());
     std::mt19937 random(20261130); // fixed: a failure can be repeated
     const auto below = [&](size_t limit) { return static_cast<size_t>(random() % limit); };
-    static const std::string kCharacters = "(),;=><-+*/.[]{}\"#\n \xcf\x83" "09eaf_:!|";
+    static const std::string kCharacters = "(),;=><-+*/.[]{}\"#\n \xcf\x83"
+                                           "09eaf_:!|";
     int refused = 0;
     for (int i = 0; i < 1500; ++i) {
         std::string text = sample;

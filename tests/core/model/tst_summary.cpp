@@ -18,7 +18,8 @@ model::ModelFile sample(const std::string& name)
 {
     auto file = model::readModelFile((kModels / name).string());
     if (!file) qFatal("%s", base::toText(file.error()).c_str());
-    if (const auto status = model::inferShapes(*file, model::knownInput(*file)); !status) qFatal("%s", base::toText(status.error()).c_str());
+    if (const auto status = model::inferShapes(*file, model::knownInput(*file)); !status)
+        qFatal("%s", base::toText(status.error()).c_str());
     return std::move(*file);
 }
 
@@ -56,12 +57,20 @@ void TestSummary::sampleModelHasThePublishedSize_data()
     QTest::addColumn<QString>("file");
     QTest::addColumn<qint64>("parameters");
     QTest::addColumn<qint64>("forwardFlop"); // of Dense and Conv: 2 per multiply-add; -1: not compared
-    QTest::newRow("LeNet-5") << "fashion-lenet.jl" << qint64{44'426} << qint64{2 * (24 * 24 * 6 * 25 + 8 * 8 * 16 * 25 * 6 + 256 * 120 + 120 * 84 + 84 * 10)};
-    QTest::newRow("perceptron") << "mlp.jl" << qint64{784 * 512 + 512 + 512 * 256 + 256 + 256 * 10 + 10} << qint64{2 * (784 * 512 + 512 * 256 + 256 * 10)};
-    QTest::newRow("CNN") << "cnn.jl" << qint64{160 + 4'640 + 200'832 + 1'290} << qint64{2 * (784 * 16 * 9 + 196 * 32 * 16 * 9 + 1568 * 128 + 1280)};
-    QTest::newRow("VGG") << "vgg.jl" << qint64{864 + 9216 + 18432 + 36864 + 73728 + 147456 + 2 * 2 * (32 + 64 + 128) + 2048 * 256 + 256 + 2570} << qint64{-1};
-    QTest::newRow("ResNet-20") << "resnet20.jl" << qint64{272'474} << qint64{-1}; // with 1x1 shortcuts, as published for CIFAR
-    QTest::newRow("naive") << "naive-vs-library.jl" << qint64{128 * 129 + 2 * 256 * 129 + 128 * 257 + 2570} << qint64{-1};
+    QTest::newRow("LeNet-5") << "fashion-lenet.jl" << qint64{44'426}
+                             << qint64{2 * (24 * 24 * 6 * 25 + 8 * 8 * 16 * 25 * 6 + 256 * 120 + 120 * 84 + 84 * 10)};
+    QTest::newRow("perceptron") << "mlp.jl" << qint64{784 * 512 + 512 + 512 * 256 + 256 + 256 * 10 + 10}
+                                << qint64{2 * (784 * 512 + 512 * 256 + 256 * 10)};
+    QTest::newRow("CNN") << "cnn.jl" << qint64{160 + 4'640 + 200'832 + 1'290}
+                         << qint64{2 * (784 * 16 * 9 + 196 * 32 * 16 * 9 + 1568 * 128 + 1280)};
+    QTest::newRow("VGG") << "vgg.jl"
+                         << qint64{864 + 9216 + 18432 + 36864 + 73728 + 147456 + 2 * 2 * (32 + 64 + 128) + 2048 * 256
+                                   + 256 + 2570}
+                         << qint64{-1};
+    QTest::newRow("ResNet-20") << "resnet20.jl" << qint64{272'474}
+                               << qint64{-1}; // with 1x1 shortcuts, as published for CIFAR
+    QTest::newRow("naive") << "naive-vs-library.jl" << qint64{128 * 129 + 2 * 256 * 129 + 128 * 257 + 2570}
+                           << qint64{-1};
     QTest::newRow("regression") << "regression-seed.jl" << qint64{241} << qint64{2 * (200 + 20)};
 }
 
@@ -93,26 +102,45 @@ void TestSummary::lenetReadsAsFluxPrintsIt()
 
 void TestSummary::statisticsOfBatchNormAreCountedApart()
 {
-    const auto file = model::parseModelText("model = Chain(Dense(2 => 4), BatchNorm(4, relu), BatchNorm(4; affine = false))", "m.jl");
+    const auto file =
+        model::parseModelText("model = Chain(Dense(2 => 4), BatchNorm(4, relu), BatchNorm(4; affine = false))", "m.jl");
     QVERIFY(file.has_value());
     const QString text = QString::fromStdString(model::summary(*file));
     QVERIFY2(text.contains("BatchNorm(4, relu),                  # 8 parameters, plus 8"), qPrintable(text));
     QVERIFY2(text.contains("BatchNorm(4, affine=false),          # plus 8"), qPrintable(text));
     // 12 + 8 trainable numbers in 4 arrays; μ and σ² of both norms
-    QVERIFY2(text.contains("# Total: 4 trainable arrays, 20 parameters,\n# plus 4 non-trainable, 16 parameters, 144 bytes.\n"), qPrintable(text));
+    QVERIFY2(text.contains(
+                 "# Total: 4 trainable arrays, 20 parameters,\n# plus 4 non-trainable, 16 parameters, 144 bytes.\n"),
+             qPrintable(text));
 }
 
 void TestSummary::containersAreNestedWithTheirConnections()
 {
-    const auto file = model::parseModelText("model = Chain(a = SkipConnection(Chain(Dense(2 => 2), relu), +), Parallel(vcat, x = identity, y = Dense(2 => 1)))", "m.jl");
+    const auto file = model::parseModelText("model = Chain(a = SkipConnection(Chain(Dense(2 => 2), relu), +), "
+                                            "Parallel(vcat, x = identity, y = Dense(2 => 1)))",
+                                            "m.jl");
     QVERIFY(!file.has_value()); // one name, one without: refused
-    const auto named = model::parseModelText("model = Chain(a = SkipConnection(Chain(Dense(2 => 2), relu), +), b = Parallel(vcat, x = identity, y = Dense(2 => 1)))", "m.jl");
+    const auto named = model::parseModelText("model = Chain(a = SkipConnection(Chain(Dense(2 => 2), relu), +), b = "
+                                             "Parallel(vcat, x = identity, y = Dense(2 => 1)))",
+                                             "m.jl");
     QVERIFY(named.has_value());
     QStringList lines;
     for (const QString& line : QString::fromStdString(model::summary(*named)).split('\n'))
         lines << line.section('#', 0, 0).trimmed();
-    const QStringList expected{"Chain(", "a = SkipConnection(", "Chain(", "Dense(2 => 2),", "relu,", "),", "+,", "),",
-                               "b = Parallel(", "vcat,", "x = identity,", "y = Dense(2 => 1),", "),", ")"};
+    const QStringList expected{"Chain(",
+                               "a = SkipConnection(",
+                               "Chain(",
+                               "Dense(2 => 2),",
+                               "relu,",
+                               "),",
+                               "+,",
+                               "),",
+                               "b = Parallel(",
+                               "vcat,",
+                               "x = identity,",
+                               "y = Dense(2 => 1),",
+                               "),",
+                               ")"};
     QCOMPARE(lines.mid(0, expected.size()), expected);
 }
 
