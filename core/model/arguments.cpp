@@ -134,7 +134,7 @@ void Arguments::finish(size_t most)
         if (named.used) continue;
         const std::string nearest = nearestName(named.name->text, m_known);
         failAt(named.name->place,
-               fmt::format("{} has no keyword '{}'{}", m_call.text, named.name->text.substr(0, 60),
+               fmt::format("{} has no keyword '{}'{}", m_call.text, shortened(named.name->text),
                            nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
                m_known.empty() ? fmt::format("it takes none: {}", m_form)
                                : fmt::format("its keywords are: {}", fmt::join(m_known, ", ")));

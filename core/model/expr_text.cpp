@@ -6,7 +6,7 @@ namespace stepscope::model {
 
 std::string describe(const Expr& expr)
 {
-    const std::string text = expr.text.size() > 60 ? expr.text.substr(0, 60) + "..." : expr.text;
+    const std::string text = shortened(expr.text);
     switch (expr.kind) {
     case Expr::Kind::number:
         return expr.isInteger ? fmt::format("{}", expr.integer) : fmt::format("the number {}", expr.number);

@@ -18,6 +18,16 @@ struct Failure {
     base::Error error;
 };
 
+// At most about 60 bytes of a name for a message, never cut inside a character.
+inline std::string shortened(const std::string& text)
+{
+    size_t length = 60;
+    if (text.size() <= length) return text;
+    while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80)
+        --length;
+    return text.substr(0, length) + "...";
+}
+
 [[noreturn]] inline void failAt(Place place, std::string message, std::string hint = {},
                                 base::ErrorCode code = base::ErrorCode::syntax)
 {

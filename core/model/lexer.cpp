@@ -327,7 +327,7 @@ std::string describe(const Token& token)
     case Token::Kind::string: return "a string";
     case Token::Kind::number:
         return token.isInteger ? fmt::format("{}", token.integer) : fmt::format("{}", token.number);
-    default: return fmt::format("'{}'", token.text.size() > 60 ? token.text.substr(0, 60) + "..." : token.text);
+    default: return fmt::format("'{}'", shortened(token.text));
     }
 }
 

@@ -358,7 +358,7 @@ void checkModule(const Expr& expr, std::string_view what, const std::vector<std:
     if (expr.module.empty() || std::find(std::begin(kModules), std::end(kModules), expr.module) != std::end(kModules))
         return;
     if (std::find(known.begin(), known.end(), expr.text) != known.end()) {
-        failAt(expr.place, fmt::format("unknown module '{}'", expr.module.substr(0, 60)),
+        failAt(expr.place, fmt::format("unknown module '{}'", shortened(expr.module)),
                fmt::format("write {} alone, or Flux.{}", expr.text, expr.text));
     }
     failUnknown(what, expr, known);

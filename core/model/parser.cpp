@@ -74,10 +74,10 @@ private:
     {
         const std::optional<Setting> setting = settingByName(statement.name.text);
         if (statement.function && setting != Setting::loss) {
-            failAt(statement.name.place,
-                   fmt::format("functions of your own are not supported: '{}(...) = ...'",
-                               statement.name.text.substr(0, 60)),
-                   "only loss may be written as a function; write layers out");
+            failAt(
+                statement.name.place,
+                fmt::format("functions of your own are not supported: '{}(...) = ...'", shortened(statement.name.text)),
+                "only loss may be written as a function; write layers out");
         }
         Expr value = m_environment.fold(statement.value);
         if (setting) apply(*setting, value);
@@ -125,7 +125,7 @@ private:
         for (const auto* names : {&layerNames(), &optimiserNames(), &dataNames(), &lossNames(), &others})
             if (std::find(names->begin(), names->end(), value.text) != names->end()) return;
         const std::string nearest = nearestName(name.text, kSettings);
-        failAt(value.place, fmt::format("unknown function '{}'", value.text.substr(0, 60)),
+        failAt(value.place, fmt::format("unknown function '{}'", shortened(value.text)),
                nearest.empty()
                    ? "a variable holds a number, a text, a tuple or a layer; remove what belongs to the training script"
                    : fmt::format("did you mean '{} = ...'?", nearest));
@@ -143,7 +143,7 @@ private:
         for (const auto& [place, name] : unused) {
             const std::string nearest = name.size() < 4 ? std::string() : nearestName(name, kSettings, false);
             if (!nearest.empty())
-                failAt(place, fmt::format("unknown setting '{}'; did you mean '{}'?", name.substr(0, 60), nearest),
+                failAt(place, fmt::format("unknown setting '{}'; did you mean '{}'?", shortened(name), nearest),
                        fmt::format("settings are: {}", fmt::join(kSettings, ", ")));
             if (std::find(kLoaderKeywords.begin(), kLoaderKeywords.end(), name) == kLoaderKeywords.end()) continue;
             failAt(place, fmt::format("'{}' is set but nothing uses it", name),
@@ -161,7 +161,7 @@ private:
             if (!value.is(Expr::Kind::call) || std::find(layers.begin(), layers.end(), value.text) == layers.end())
                 continue;
             failAt(variable.place, "the file sets no model",
-                   fmt::format("'{}' holds a {}: name it 'model'", name.substr(0, 60), value.text),
+                   fmt::format("'{}' holds a {}: name it 'model'", shortened(name), value.text),
                    base::ErrorCode::notFound);
         }
         failAt({}, "the file sets no model", "write model = Chain(...)", base::ErrorCode::notFound);

@@ -28,6 +28,7 @@ private slots:
     void missingFileIsNotFound();
     void directoryCannotBeRead();
     void errorOfAFileNamesThePath();
+    void longNamesAreCutBetweenCharacters();
     void codesTellTheKind();
 };
 
@@ -331,6 +332,15 @@ void TestParserErrors::errorOfAFileNamesThePath()
     const auto file = model::readModelFile(path);
     QVERIFY(!file.has_value());
     QCOMPARE(base::toText(file.error()), path + ":2:5: unknown layer 'Dnese'; did you mean 'Dense'?");
+}
+
+void TestParserErrors::longNamesAreCutBetweenCharacters()
+{
+    const QString error = errorOf("model = " + QString("xσ").repeated(100)); // 3 bytes each: 60 bytes are 20 of them
+    QVERIFY2(error.startsWith("m.jl:1:9: unknown layer '" + QString("xσ").repeated(20) + "...'"), qPrintable(error));
+    const QString shifted = errorOf("model = y" + QString("xσ").repeated(100));
+    QVERIFY2(shifted.startsWith("m.jl:1:9: unknown layer 'y" + QString("xσ").repeated(19) + "x...'"),
+             qPrintable(shifted));
 }
 
 void TestParserErrors::codesTellTheKind()
