@@ -14,7 +14,7 @@ constexpr std::array kExporters{
     kSqliteExporter,
 };
 
-std::string list(std::string_view Exporter::* what)
+std::string list(std::string_view Exporter::*what)
 {
     std::string text;
     for (const Exporter& exporter : kExporters)

@@ -80,7 +80,7 @@ TickClock::TickClock()
     m_originUnixNs = clockNs(CLOCK_REALTIME) - (clockNs(CLOCK_MONOTONIC) - m_origin.monotonicNs);
     double rate = 1;
     if (detail::kUseTsc) {
-        while (clockNs(CLOCK_MONOTONIC) - m_origin.monotonicNs < 2'000'000) { }
+        while (clockNs(CLOCK_MONOTONIC) - m_origin.monotonicNs < 2'000'000) {}
         const Pair later = readBoth();
         rate = static_cast<double>(later.monotonicNs - m_origin.monotonicNs)
             / static_cast<double>(later.ticks - m_origin.ticks);
@@ -99,8 +99,8 @@ void TickClock::recalibrate(const Pair& now)
     const base::TimeNs reached = toNs(now.ticks);
     const double error = static_cast<double>((now.monotonicNs - m_origin.monotonicNs) - reached);
     if (std::abs(error) < kToleranceNs) return;
-    const double rate = static_cast<double>(now.monotonicNs - m_origin.monotonicNs)
-        / static_cast<double>(now.ticks - m_origin.ticks);
+    const double rate =
+        static_cast<double>(now.monotonicNs - m_origin.monotonicNs) / static_cast<double>(now.ticks - m_origin.ticks);
     const double slew = std::clamp(error / kSlewNs, -kMaxSlew, kMaxSlew);
     m_segments.push_back({now.ticks, reached, rate * (1 + slew)});
 }

@@ -52,8 +52,9 @@ std::string cpuInfo(std::string_view name)
 std::string instructionSets()
 {
 #if defined(__x86_64__)
-    constexpr std::array<std::string_view, 12> kWanted{"sse4_2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw",
-                                                       "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_tile"};
+    constexpr std::array<std::string_view, 12> kWanted{"sse4_2",      "avx",         "avx2",     "fma",
+                                                       "f16c",        "avx512f",     "avx512bw", "avx512_vnni",
+                                                       "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_tile"};
     const std::string flags = " " + cpuInfo("flags") + " ";
 #else
     constexpr std::array<std::string_view, 5> kWanted{"asimd", "asimdhp", "sve", "sve2", "bf16"};
@@ -121,8 +122,9 @@ std::vector<session::EnvironmentRow> collectEnvironment(const std::filesystem::p
     add(rows, "memory.hugepages", firstLine("/sys/kernel/mm/transparent_hugepage/enabled"));
     add(rows, "clock", detail::kUseTsc ? "tsc" : "monotonic");
     add(rows, "perf_event_paranoid", firstLine("/proc/sys/kernel/perf_event_paranoid"));
-    for (const char* name : {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "GOMP_CPU_AFFINITY",
-                             "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ONEDNN_VERBOSE", "MALLOC_ARENA_MAX", "LD_PRELOAD"})
+    for (const char* name :
+         {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "GOMP_CPU_AFFINITY",
+          "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ONEDNN_VERBOSE", "MALLOC_ARENA_MAX", "LD_PRELOAD"})
         if (const char* value = std::getenv(name)) add(rows, fmt::format("env.{}", name), value);
     const std::string revision = gitRevision(directory);
     add(rows, "git.revision", revision);

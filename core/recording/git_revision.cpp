@@ -134,8 +134,8 @@ std::string gitState(const fs::path& directory)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     std::string where = directory.string();
     // Optional locks off: looking must not change the index of somebody's work tree.
-    std::vector<std::string> words{"git", "--no-optional-locks", "-C", where, "status", "--porcelain",
-                                   "--untracked-files=no"};
+    std::vector<std::string> words{"git",         "--no-optional-locks", "-C", where, "status",
+                                   "--porcelain", "--untracked-files=no"};
     std::vector<char*> arguments;
     for (std::string& word : words)
         arguments.push_back(word.data());
@@ -152,7 +152,7 @@ std::string gitState(const fs::path& directory)
     ::close(pipes[0]);
     if (output < 0) ::kill(child, SIGKILL);
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) { }
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
     if (output < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) return "unknown";
     return output > 0 ? "modified" : "clean";
 }

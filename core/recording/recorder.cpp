@@ -23,7 +23,7 @@ namespace stepscope::recording {
 
 namespace {
 
-constexpr size_t kStepSlots = 16384;    // more than a second of the smallest models
+constexpr size_t kStepSlots = 16384; // more than a second of the smallest models
 constexpr size_t kCounterSlots = 65536;
 constexpr auto kFlushInterval = std::chrono::milliseconds(500);
 
@@ -71,7 +71,10 @@ struct LabelHash {
 
 struct Recorder::Impl {
     Impl(session::SessionSink& target, Options settings)
-        : sink(target), options(settings), steps(kStepSlots), counterSamples(kCounterSlots)
+        : sink(target),
+          options(settings),
+          steps(kStepSlots),
+          counterSamples(kCounterSlots)
     {
     }
 
@@ -241,14 +244,14 @@ void Recorder::Impl::addLosses()
             "lost-spans", static_cast<int64_t>(lost),
             fmt::format("{} spans were lost because they came faster than they could be stored.", lost)});
     if (const int64_t count = lostSteps.load(); count > 0)
-        pending.push_back(session::QualityRow{
-            "lost-steps", count, fmt::format("{} steps came faster than they could be stored.", count)});
+        pending.push_back(session::QualityRow{"lost-steps", count,
+                                              fmt::format("{} steps came faster than they could be stored.", count)});
     if (const int64_t count = lostSamples.load(); count > 0)
         pending.push_back(session::QualityRow{
             "lost-samples", count, fmt::format("{} counter samples came faster than they could be stored.", count)});
 }
 
-Recorder::Recorder(session::SessionSink& sink) : Recorder(sink, Options()) { }
+Recorder::Recorder(session::SessionSink& sink) : Recorder(sink, Options()) {}
 
 Recorder::Recorder(session::SessionSink& sink, Options options) : m_impl(std::make_unique<Impl>(sink, options))
 {
@@ -278,7 +281,8 @@ LabelId Recorder::label(std::string_view name, session::SpanKind kind, session::
 {
     Impl& impl = *m_impl;
     const std::lock_guard lock(impl.mutex);
-    const auto [text, newText] = impl.strings.try_emplace(std::string(name), static_cast<uint32_t>(impl.strings.size()));
+    const auto [text, newText] =
+        impl.strings.try_emplace(std::string(name), static_cast<uint32_t>(impl.strings.size()));
     if (newText) impl.pending.push_back(StringRow{std::string(name)});
     const session::Label row{base::StringId(text->second), kind, phase, layer, primitive};
     const auto [at, added] = impl.labels.try_emplace(row, static_cast<uint32_t>(impl.labels.size()));

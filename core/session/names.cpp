@@ -25,8 +25,8 @@ constexpr std::array<Names, kPhaseCount> kPhases{{
     {"evaluation", "evaluation"},
 }};
 
-constexpr std::array<std::string_view, kSpanKindCount> kKinds{
-    "other", "step", "phase", "layer", "primitive", "creation", "task"};
+constexpr std::array<std::string_view, kSpanKindCount> kKinds{"other",     "step",     "phase", "layer",
+                                                              "primitive", "creation", "task"};
 
 } // namespace
 

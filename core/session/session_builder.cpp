@@ -30,8 +30,7 @@ LoadedColumns nest(std::vector<Records> records, std::vector<CounterSamples> cou
     LoadedColumns columns;
     columns.spans = runs.finish();
     columns.counters = std::move(counters);
-    if (runs.overlapping() > 0)
-        columns.quality.push_back(overlapQuality(runs.overlapping()));
+    if (runs.overlapping() > 0) columns.quality.push_back(overlapQuality(runs.overlapping()));
     return columns;
 }
 
@@ -135,7 +134,8 @@ void SessionBuilder::dropUnusableSpans()
     if (m_lostSpans > 0)
         m_tables.quality.push_back(
             {"unusable-spans", m_lostSpans,
-             fmt::format("{} spans had no known track or label or an impossible duration and were left out.", m_lostSpans)});
+             fmt::format("{} spans had no known track or label or an impossible duration and were left out.",
+                         m_lostSpans)});
 }
 
 SessionPtr SessionBuilder::build()

@@ -21,7 +21,7 @@ bool SpanSorter::placeCompleted(std::span<const SpanRecord> records, const SpanR
 {
     const size_t count = records.size();
     m_order.resize(count); // begin of each block
-    m_stack.clear();         // spans that nothing encloses so far
+    m_stack.clear();       // spans that nothing encloses so far
     for (size_t i = 0; i < count; ++i) {
         const SpanRecord& span = records[i];
         const TimeNs end = span.start + span.duration;

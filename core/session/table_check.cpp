@@ -47,8 +47,9 @@ void repairTables(SessionTables& tables)
     if (!std::is_sorted(tables.steps.begin(), tables.steps.end(), byIndex))
         std::stable_sort(tables.steps.begin(), tables.steps.end(), byIndex);
     if (repaired > 0)
-        tables.quality.push_back({"broken-reference", repaired,
-                                  fmt::format("{} references between tables pointed nowhere and were cleared.", repaired)});
+        tables.quality.push_back(
+            {"broken-reference", repaired,
+             fmt::format("{} references between tables pointed nowhere and were cleared.", repaired)});
 }
 
 } // namespace stepscope::session

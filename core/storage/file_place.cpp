@@ -56,8 +56,8 @@ base::Status clearPlace(const fs::path& path, Existing existing)
         return base::fail(ErrorCode::invalidArgument, "the file exists already", {.file = path.string()},
                           "choose another name or delete the file");
     if (isBeingWritten(path))
-        return base::fail(ErrorCode::unavailable, "another program is recording into this file", {.file = path.string()},
-                          "choose another name");
+        return base::fail(ErrorCode::unavailable, "another program is recording into this file",
+                          {.file = path.string()}, "choose another name");
     if (existing == Existing::backup) {
         fs::rename(path, backupName(path), error);
         if (error) return failed(path, "the old file cannot be renamed", error);

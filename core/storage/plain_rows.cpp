@@ -87,10 +87,9 @@ using Text = std::string_view;
 
 base::Status writeNames(Database& db, const session::Session& session)
 {
-    base::Status status = insertAll(db, "INSERT INTO track VALUES(?,?,?)", session.tracks(),
-                                    [](Statement& s, const session::Track& row, int64_t id) {
-                                        s.bindAll(id, Text(row.name), row.threadId);
-                                    });
+    base::Status status = insertAll(
+        db, "INSERT INTO track VALUES(?,?,?)", session.tracks(),
+        [](Statement& s, const session::Track& row, int64_t id) { s.bindAll(id, Text(row.name), row.threadId); });
     if (status)
         status = insertAll(db, "INSERT INTO label VALUES(?,?,?,?,?,?)", session.labels(),
                            [&](Statement& s, const session::Label& row, int64_t id) {
@@ -122,15 +121,15 @@ base::Status writeNames(Database& db, const session::Session& session)
 
 base::Status writeLayers(Database& db, const session::Session& session)
 {
-    base::Status status
-        = insertAll(db, "INSERT INTO layer VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)", session.layers(),
-                    [](Statement& s, const session::LayerRow& row, int64_t id) {
-                        s.bindAll(id, Text(row.name), Text(row.path), Text(row.type), Text(row.text));
-                        bindId(s, 5, row.parent);
-                        s.bind(6, Text(row.input)).bind(7, Text(row.output)).bind(8, row.parameters);
-                        s.bind(9, row.forwardFlop).bind(10, row.backwardFlop).bind(11, row.forwardBytes);
-                        s.bind(12, row.backwardBytes);
-                    });
+    base::Status status =
+        insertAll(db, "INSERT INTO layer VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)", session.layers(),
+                  [](Statement& s, const session::LayerRow& row, int64_t id) {
+                      s.bindAll(id, Text(row.name), Text(row.path), Text(row.type), Text(row.text));
+                      bindId(s, 5, row.parent);
+                      s.bind(6, Text(row.input)).bind(7, Text(row.output)).bind(8, row.parameters);
+                      s.bind(9, row.forwardFlop).bind(10, row.backwardFlop).bind(11, row.forwardBytes);
+                      s.bind(12, row.backwardBytes);
+                  });
     if (!status) return status;
     return insertAll(db, "INSERT INTO primitive VALUES(?,?,?,?,?,?,?,?,?,?,?)", session.primitives(),
                      [](Statement& s, const session::PrimitiveRow& row, int64_t id) {
@@ -162,8 +161,8 @@ base::Status writeSpans(Database& db, const session::SpanTable& spans, const std
     if (!statement) return base::fail(statement.error());
     for (size_t track = 0; track + 1 < spans.trackBegin.size(); ++track) {
         for (size_t row = spans.trackBegin[track]; row < spans.trackBegin[track + 1]; ++row) {
-            statement->bindAll(static_cast<int64_t>(row), static_cast<int64_t>(track), spans.start[row], spans.duration[row],
-                               int64_t{spans.label[row]});
+            statement->bindAll(static_cast<int64_t>(row), static_cast<int64_t>(track), spans.start[row],
+                               spans.duration[row], int64_t{spans.label[row]});
             if (spans.step[row] >= 0) statement->bind(5, int64_t{spans.step[row]});
             else statement->bindNull(5);
             if (spans.parent[row] != session::SpanTable::kNoParent) statement->bind(6, int64_t{spans.parent[row]});
@@ -200,8 +199,9 @@ base::Status write(const session::Session& session, const fs::path& path, const 
     Database& db = **database;
     db.setStop(stop);
     const session::SpanTable& spans = session.spans(); // first: loading may add to quality
-    base::Status status = db.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
-                                     "BEGIN");
+    base::Status status =
+        db.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+                   "BEGIN");
     if (status) status = db.execute(kTables);
     if (status) status = writeNames(db, session);
     if (status) status = writeLayers(db, session);
@@ -216,8 +216,8 @@ base::Status write(const session::Session& session, const fs::path& path, const 
 
 } // namespace
 
-base::Status writePlainRows(const session::Session& session, const fs::path& path, Existing existing, std::stop_token stop,
-                            const base::Progress& progress)
+base::Status writePlainRows(const session::Session& session, const fs::path& path, Existing existing,
+                            std::stop_token stop, const base::Progress& progress)
 {
     return writeThenRename(path, existing, [&](const fs::path& part) { return write(session, part, stop, progress); });
 }

@@ -63,7 +63,8 @@ void addCounters(SessionStore& store, const session::Session& session)
         for (size_t at = 0; at < samples.time.size(); at += kChunkRows) {
             const size_t count = std::min(kChunkRows, samples.time.size() - at);
             store.putCounterChunk(store.newCounterChunk(), session::CounterId(counter),
-                                  std::span(samples.time).subspan(at, count), std::span(samples.value).subspan(at, count));
+                                  std::span(samples.time).subspan(at, count),
+                                  std::span(samples.value).subspan(at, count));
         }
     }
 }

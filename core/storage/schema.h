@@ -11,7 +11,7 @@ namespace stepscope::storage {
 inline constexpr int64_t kApplicationId = 0x53747363; // "Stsc"
 inline constexpr int64_t kSchemaVersion = 1;          // PRAGMA user_version
 inline constexpr int64_t kPageBytes = 16384;
-inline constexpr size_t kChunkRows = size_t{1} << 16;    // a full chunk
+inline constexpr size_t kChunkRows = size_t{1} << 16;      // a full chunk
 inline constexpr int64_t kMaxChunkRows = int64_t{1} << 20; // the most that a reader accepts
 
 extern const char* const kCreateTables;

@@ -22,7 +22,8 @@ std::vector<ChunkReference> listChunks(Database& database, const char* table, co
                                        int64_t& damaged)
 {
     std::vector<ChunkReference> out;
-    auto statement = database.prepare(fmt::format("SELECT id, {}, rows FROM {} WHERE id > ? ORDER BY id", owner, table));
+    auto statement =
+        database.prepare(fmt::format("SELECT id, {}, rows FROM {} WHERE id > ? ORDER BY id", owner, table));
     if (!statement) {
         ++damaged;
         return out;
@@ -55,7 +56,10 @@ std::vector<ChunkReference> listChunks(Database& database, const char* table, co
 class ColumnReader {
 public:
     ColumnReader(Database& database, const ChunkIndex& index)
-        : m_database(database), m_index(index), m_runs(index.spanCount, index.inTableOrder), m_damaged(index.damaged)
+        : m_database(database),
+          m_index(index),
+          m_runs(index.spanCount, index.inTableOrder),
+          m_damaged(index.damaged)
     {
     }
 
@@ -69,8 +73,8 @@ public:
         if (m_damaged > 0)
             columns.quality.push_back(
                 {"damaged-chunk", m_damaged,
-                 fmt::format("{} chunks of the file were damaged; the {} spans and samples in them are missing.", m_damaged,
-                             m_lost)});
+                 fmt::format("{} chunks of the file were damaged; the {} spans and samples in them are missing.",
+                             m_damaged, m_lost)});
         if (m_unusable > 0)
             columns.quality.push_back(
                 {"unusable-spans", m_unusable,

@@ -97,7 +97,9 @@ struct Opened {
 
 base::Error endsInHeader(const fs::path& path)
 {
-    return {ErrorCode::truncated, "the file ends in its header", {.file = path.string()},
+    return {ErrorCode::truncated,
+            "the file ends in its header",
+            {.file = path.string()},
             "copy the file again from where it was recorded"};
 }
 
@@ -151,12 +153,13 @@ base::Status checkKind(Database& database, const fs::path& path)
     if (!application) return base::fail(application.error());
     if (*application != kApplicationId) {
         const auto nsight = database.integer("SELECT count(*) FROM sqlite_master WHERE name LIKE 'CUPTI_ACTIVITY%'");
-        return base::fail(notASession(path, nsight && *nsight > 0 ? "an export of Nsight Systems"
-                                                                  : "an SQLite database of another program"));
+        return base::fail(notASession(
+            path, nsight && *nsight > 0 ? "an export of Nsight Systems" : "an SQLite database of another program"));
     }
     // A view in the place of a table could make the reader compute for ever.
     const auto odd = database.integer(
-        "SELECT count(*) FROM sqlite_master WHERE (type <> 'table' OR rootpage = 0) AND lower(name) IN ('meta', 'strings', "
+        "SELECT count(*) FROM sqlite_master WHERE (type <> 'table' OR rootpage = 0) AND lower(name) IN ('meta', "
+        "'strings', "
         "'tracks', 'labels', 'layers', 'primitives', 'steps', 'counters', 'environment', 'quality', 'span_chunks', "
         "'counter_chunks')");
     if (odd && *odd > 0)
@@ -165,10 +168,11 @@ base::Status checkKind(Database& database, const fs::path& path)
     const auto version = database.integer("PRAGMA user_version");
     if (!version) return base::fail(version.error());
     if (*version > kSchemaVersion)
-        return base::fail(ErrorCode::newerVersion,
-                          fmt::format("the file has version {} of the session format; this program reads up to version {}",
-                                      *version, kSchemaVersion),
-                          {.file = path.string()}, "open it with a newer Stepscope");
+        return base::fail(
+            ErrorCode::newerVersion,
+            fmt::format("the file has version {} of the session format; this program reads up to version {}", *version,
+                        kSchemaVersion),
+            {.file = path.string()}, "open it with a newer Stepscope");
     if (*version < 1)
         return base::fail(ErrorCode::wrongFormat, fmt::format("version {} of the session format is unknown", *version),
                           {.file = path.string()}, kMadeBy);
@@ -185,7 +189,8 @@ bool isBeingRecorded(Database& database)
 
 session::QualityRow incompleteQuality(bool recording)
 {
-    if (recording) return {"still-recording", 1, "Another program is recording into this file; this is what it had stored."};
+    if (recording)
+        return {"still-recording", 1, "Another program is recording into this file; this is what it had stored."};
     return {"cut-short", 1, "The recording did not end properly: its last second may be missing."};
 }
 
@@ -196,12 +201,13 @@ base::Status checkMemory(uint64_t spans, const fs::path& path)
         * static_cast<uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
     if (machine == 0 || spans < machine / kBytesPerSpan) return {};
     return base::fail(ErrorCode::unsupported,
-                      fmt::format("the session has {} spans; they need {} GB of memory, more than this machine has", spans,
-                                  spans * kBytesPerSpan >> 30),
+                      fmt::format("the session has {} spans; they need {} GB of memory, more than this machine has",
+                                  spans, spans * kBytesPerSpan >> 30),
                       {.file = path.string()}, "open it on a machine with more memory");
 }
 
-base::Result<session::SessionPtr> readSession(const fs::path& path, std::stop_token stop, const base::Progress& progress)
+base::Result<session::SessionPtr> readSession(const fs::path& path, std::stop_token stop,
+                                              const base::Progress& progress)
 {
     if (base::Status status = checkPlace(path); !status) return base::fail(status.error());
     auto opened = openDatabase(path);
@@ -243,7 +249,8 @@ base::Result<session::SessionPtr> readSession(const fs::path& path, std::stop_to
 
 } // namespace
 
-base::Result<session::SessionPtr> openSession(const fs::path& path, std::stop_token stop, const base::Progress& progress)
+base::Result<session::SessionPtr> openSession(const fs::path& path, std::stop_token stop,
+                                              const base::Progress& progress)
 {
     try {
         return readSession(path, std::move(stop), progress);

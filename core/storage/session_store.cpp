@@ -74,9 +74,9 @@ base::Status SessionStore::prepare()
     constexpr struct {
         const char* table;
         int columns;
-    } kInserts[kTables] = {{"meta", 2},       {"strings", 2},  {"tracks", 3},      {"labels", 6},
-                           {"layers", 13},    {"primitives", 11}, {"counters", 3}, {"environment", 3},
-                           {"quality", 4},    {"steps", 13},   {"span_chunks", 9}, {"counter_chunks", 5}};
+    } kInserts[kTables] = {{"meta", 2},    {"strings", 2},     {"tracks", 3},      {"labels", 6},
+                           {"layers", 13}, {"primitives", 11}, {"counters", 3},    {"environment", 3},
+                           {"quality", 4}, {"steps", 13},      {"span_chunks", 9}, {"counter_chunks", 5}};
     for (int i = 0; i < kTables; ++i) {
         std::string sql = fmt::format("INSERT OR REPLACE INTO {} VALUES(?", kInserts[i].table);
         for (int column = 1; column < kInserts[i].columns; ++column)
@@ -117,15 +117,16 @@ void SessionStore::addLabel(const session::Label& label)
 
 void SessionStore::addLayer(const session::LayerRow& layer)
 {
-    add(layers, m_nextId[layers]++, layer.name, layer.path, layer.type, layer.text, reference(layer.parent), layer.input,
-        layer.output, layer.parameters, layer.forwardFlop, layer.backwardFlop, layer.forwardBytes, layer.backwardBytes);
+    add(layers, m_nextId[layers]++, layer.name, layer.path, layer.type, layer.text, reference(layer.parent),
+        layer.input, layer.output, layer.parameters, layer.forwardFlop, layer.backwardFlop, layer.forwardBytes,
+        layer.backwardBytes);
 }
 
 void SessionStore::addPrimitive(const session::PrimitiveRow& primitive)
 {
     add(primitives, m_nextId[primitives]++, primitive.name, primitive.kind, primitive.implementation, primitive.formats,
-        reference(primitive.layer), static_cast<int>(primitive.phase), primitive.flop, primitive.bytes, primitive.threads,
-        primitive.flags);
+        reference(primitive.layer), static_cast<int>(primitive.phase), primitive.flop, primitive.bytes,
+        primitive.threads, primitive.flags);
 }
 
 void SessionStore::addCounter(const session::CounterRow& counter)

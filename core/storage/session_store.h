@@ -59,8 +59,21 @@ public:
     base::Status finish();
 
 private:
-    enum Table { meta, strings, tracks, labels, layers, primitives, counters, environment, quality, steps, spanChunks,
-                 counterChunks, kTables };
+    enum Table {
+        meta,
+        strings,
+        tracks,
+        labels,
+        layers,
+        primitives,
+        counters,
+        environment,
+        quality,
+        steps,
+        spanChunks,
+        counterChunks,
+        kTables
+    };
     explicit SessionStore(std::unique_ptr<Database> database) : m_database(std::move(database)) {}
     base::Status prepare();
     template <class... Values>

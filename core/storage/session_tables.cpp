@@ -24,10 +24,7 @@ Id optionalId(const Statement& row, int column)
     return value >= 0 && value < kMaxRows ? Id(static_cast<uint32_t>(value)) : Id(static_cast<uint32_t>(kMaxRows));
 }
 
-int32_t narrow(int64_t value)
-{
-    return static_cast<int32_t>(std::clamp<int64_t>(value, INT32_MIN, INT32_MAX));
-}
+int32_t narrow(int64_t value) { return static_cast<int32_t>(std::clamp<int64_t>(value, INT32_MIN, INT32_MAX)); }
 
 class TableReader {
 public:
@@ -63,8 +60,9 @@ public:
             out.push_back(read(*statement));
         }
         if (!broken && missing == 0) return;
-        m_quality.push_back({"damaged-table", std::max<int64_t>(missing, 1),
-                             fmt::format("The table '{}' of the file is damaged; some of its rows are missing.", name)});
+        m_quality.push_back(
+            {"damaged-table", std::max<int64_t>(missing, 1),
+             fmt::format("The table '{}' of the file is damaged; some of its rows are missing.", name)});
     }
 
     bool cancelled() const { return m_cancelled; }
@@ -80,42 +78,47 @@ void readNames(TableReader& reader, session::SessionTables& out)
 {
     using Row = const Statement&;
     reader.table("strings", "text", true, out.strings, [](Row r) { return r.text(1); });
-    reader.table("tracks", "name, thread_id", true, out.tracks,
-                 [](Row r) { return session::Track{r.text(1), r.integer(2)}; });
+    reader.table("tracks", "name, thread_id", true, out.tracks, [](Row r) {
+        return session::Track{r.text(1), r.integer(2)};
+    });
     reader.table("labels", "name, kind, phase, layer, primitive", true, out.labels, [](Row r) {
         return session::Label{optionalId<base::StringId>(r, 1), enumValue<session::SpanKind>(r.integer(2)),
                               enumValue<session::Phase>(r.integer(3)), optionalId<base::LayerId>(r, 4),
                               optionalId<base::PrimitiveId>(r, 5)};
     });
-    reader.table("counters", "name, unit", true, out.counters,
-                 [](Row r) { return session::CounterRow{r.text(1), r.text(2)}; });
-    reader.table("environment", "key, value", false, out.environment,
-                 [](Row r) { return session::EnvironmentRow{r.text(1), r.text(2)}; });
-    reader.table("quality", "code, count, message", false, out.quality,
-                 [](Row r) { return session::QualityRow{r.text(1), r.integer(2), r.text(3)}; });
+    reader.table("counters", "name, unit", true, out.counters, [](Row r) {
+        return session::CounterRow{r.text(1), r.text(2)};
+    });
+    reader.table("environment", "key, value", false, out.environment, [](Row r) {
+        return session::EnvironmentRow{r.text(1), r.text(2)};
+    });
+    reader.table("quality", "code, count, message", false, out.quality, [](Row r) {
+        return session::QualityRow{r.text(1), r.integer(2), r.text(3)};
+    });
 }
 
 void readLayers(TableReader& reader, session::SessionTables& out)
 {
-    reader.table("layers",
-                 "name, path, type, text, parent, input, output, parameters, forward_flop, backward_flop, forward_bytes, "
-                 "backward_bytes",
-                 true, out.layers, [](const Statement& r) {
-                     session::LayerRow row;
-                     row.name = r.text(1);
-                     row.path = r.text(2);
-                     row.type = r.text(3);
-                     row.text = r.text(4);
-                     row.parent = optionalId<base::LayerId>(r, 5);
-                     row.input = r.text(6);
-                     row.output = r.text(7);
-                     row.parameters = r.integer(8);
-                     row.forwardFlop = r.integer(9);
-                     row.backwardFlop = r.integer(10);
-                     row.forwardBytes = r.integer(11);
-                     row.backwardBytes = r.integer(12);
-                     return row;
-                 });
+    reader.table(
+        "layers",
+        "name, path, type, text, parent, input, output, parameters, forward_flop, backward_flop, forward_bytes, "
+        "backward_bytes",
+        true, out.layers, [](const Statement& r) {
+            session::LayerRow row;
+            row.name = r.text(1);
+            row.path = r.text(2);
+            row.type = r.text(3);
+            row.text = r.text(4);
+            row.parent = optionalId<base::LayerId>(r, 5);
+            row.input = r.text(6);
+            row.output = r.text(7);
+            row.parameters = r.integer(8);
+            row.forwardFlop = r.integer(9);
+            row.backwardFlop = r.integer(10);
+            row.forwardBytes = r.integer(11);
+            row.backwardBytes = r.integer(12);
+            return row;
+        });
     reader.table("primitives", "name, kind, implementation, formats, layer, phase, flop, bytes, threads, flags", true,
                  out.primitives, [](const Statement& r) {
                      session::PrimitiveRow row;

@@ -109,7 +109,7 @@ base::Result<std::unique_ptr<SessionWriter>> SessionWriter::create(const std::fi
     }
 }
 
-SessionWriter::SessionWriter(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) { }
+SessionWriter::SessionWriter(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) {}
 
 SessionWriter::~SessionWriter()
 {

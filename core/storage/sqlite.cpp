@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -27,7 +27,8 @@ int limitOfWriting(const std::filesystem::path& path)
     const int file = ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (file < 0) return 0;
     const std::vector<char> bytes(65536);
-    const ssize_t written = ::pwrite(file, bytes.data(), bytes.size(), size == ~uintmax_t{0} ? 0 : static_cast<off_t>(size));
+    const ssize_t written =
+        ::pwrite(file, bytes.data(), bytes.size(), size == ~uintmax_t{0} ? 0 : static_cast<off_t>(size));
     int reason = written < 0 ? errno : 0;
     if (written >= 0 && static_cast<size_t>(written) < bytes.size()) { // stopped at the limit: the next byte says why
         const auto end = static_cast<off_t>(size) + written;
@@ -40,7 +41,8 @@ int limitOfWriting(const std::filesystem::path& path)
 } // namespace
 
 Statement::Statement(Statement&& other) noexcept
-    : m_database(other.m_database), m_statement(std::exchange(other.m_statement, nullptr))
+    : m_database(other.m_database),
+      m_statement(std::exchange(other.m_statement, nullptr))
 {
 }
 
@@ -182,8 +184,8 @@ void Database::setStop(std::stop_token stop)
         return;
     }
     sqlite3_progress_handler(
-        m_handle, 10'000, [](void* stopToken) { return static_cast<std::stop_token*>(stopToken)->stop_requested() ? 1 : 0; },
-        &m_stop);
+        m_handle, 10'000,
+        [](void* stopToken) { return static_cast<std::stop_token*>(stopToken)->stop_requested() ? 1 : 0; }, &m_stop);
 }
 
 void Database::setBusyTimeout(int milliseconds) { sqlite3_busy_timeout(m_handle, milliseconds); }
@@ -231,7 +233,8 @@ base::Error Database::failure(int code)
         error.code = ErrorCode::io;
         error.message = "the file may not be written";
         if (m_handle != nullptr && sqlite3_extended_errcode(m_handle) == SQLITE_READONLY_ROLLBACK) {
-            error.message = "the recording was killed in the middle of a commit, and the file may not be written to undo it";
+            error.message =
+                "the recording was killed in the middle of a commit, and the file may not be written to undo it";
             error.hint = "copy the file, with the -journal file beside it, to a directory where you may write";
         }
         break;
@@ -239,7 +242,8 @@ base::Error Database::failure(int code)
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
         error.code = systemError == ENOENT ? ErrorCode::notFound : ErrorCode::io;
-        error.message = systemError != 0 ? fmt::format("{} ({})", detail, std::strerror(systemError)) : std::string(detail);
+        error.message =
+            systemError != 0 ? fmt::format("{} ({})", detail, std::strerror(systemError)) : std::string(detail);
         break;
     default:
         error.code = ErrorCode::internal;

@@ -53,14 +53,18 @@ int main(int argc, char** argv)
     const auto outer = recorder.label("outer", session::SpanKind::phase, session::Phase::forward);
     const auto inner = recorder.label("inner", session::SpanKind::layer, session::Phase::forward);
     recording::SpanBuffer* buffer = recorder.registerTrack("bench");
-    const double recorded = medianNs(rounds, kProbesPerRound / 2, [&] {
-        const recording::Probe parent(buffer, outer);
-        const recording::Probe child(buffer, inner);
-    }) / 2;
-    const double off = medianNs(rounds, kProbesPerRound / 2, [&] {
-        const recording::Probe parent(nullptr, outer);
-        const recording::Probe child(nullptr, inner);
-    }) / 2;
+    const double recorded = medianNs(rounds, kProbesPerRound / 2,
+                                     [&] {
+                                         const recording::Probe parent(buffer, outer);
+                                         const recording::Probe child(buffer, inner);
+                                     })
+        / 2;
+    const double off = medianNs(rounds, kProbesPerRound / 2,
+                                [&] {
+                                    const recording::Probe parent(nullptr, outer);
+                                    const recording::Probe child(nullptr, inner);
+                                })
+        / 2;
     if (!recorder.finish()) return 1;
     const session::SessionPtr session = builder.build();
     int64_t lost = 0;

@@ -2,8 +2,8 @@
 // The spans are training steps of 40 nested spans with jittered times, as a small convolutional network makes them.
 //
 //   bench_session_file [SPANS] [DIRECTORY]     default: 10 million spans in the temporary directory
-#include "core/session/session_builder.h"
 #include "core/storage/session_file.h"
+#include "core/session/session_builder.h"
 #include "core/storage/session_writer.h"
 
 #include <algorithm>
@@ -234,7 +234,8 @@ int main(int argc, char** argv)
         again = open(saved);
         again->spans();
     });
-    const bool same = again->spans().start == session->spans().start && again->spans().parent == session->spans().parent;
+    const bool same =
+        again->spans().start == session->spans().start && again->spans().parent == session->spans().parent;
 
     std::vector<int64_t> sums;
     const Time grouping = medianOf(5, [&] {

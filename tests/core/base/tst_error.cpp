@@ -31,15 +31,15 @@ private slots:
         QFETCH(int, column);
         QFETCH(int, byte);
         QFETCH(QString, expected);
-        const Error error{ErrorCode::syntax, "it broke",
-                          {.file = file.toStdString(), .byte = byte, .line = line, .column = column}};
+        const Error error{
+            ErrorCode::syntax, "it broke", {.file = file.toStdString(), .byte = byte, .line = line, .column = column}};
         QCOMPARE(QString::fromStdString(toText(error)), expected);
     }
 
     void fieldAndHintAreAppended()
     {
-        const Error error{ErrorCode::invalidArgument, "not a number", {.file = "d.csv", .line = 2, .field = "width"},
-                          "write digits"};
+        const Error error{
+            ErrorCode::invalidArgument, "not a number", {.file = "d.csv", .line = 2, .field = "width"}, "write digits"};
         QCOMPARE(toText(error), std::string("d.csv:2: not a number (field 'width')\nhint: write digits"));
     }
 

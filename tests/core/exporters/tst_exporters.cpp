@@ -34,9 +34,12 @@ private slots:
     {
         QTest::addColumn<QString>("name");
         QTest::addColumn<QString>("path");
-        QTest::newRow("unknown name") << "xml" << "run.sqlite";
-        QTest::newRow("unknown extension") << "" << "run.xml";
-        QTest::newRow("no extension") << "" << "run";
+        QTest::newRow("unknown name") << "xml"
+                                      << "run.sqlite";
+        QTest::newRow("unknown extension") << ""
+                                           << "run.xml";
+        QTest::newRow("no extension") << ""
+                                      << "run";
     }
     void unknownFormatsNameTheKnownOnes()
     {

@@ -67,8 +67,9 @@ private slots:
     {
         const fs::path root = fresh("packed");
         write(root / ".git/HEAD", "ref: refs/heads/main\n");
-        write(root / ".git/packed-refs", "# pack-refs with: peeled\n" + kHashB + " refs/heads/other\n" + kHashA
-                                             + " refs/heads/main\n^" + kHashB + "\n");
+        write(root / ".git/packed-refs",
+              "# pack-refs with: peeled\n" + kHashB + " refs/heads/other\n" + kHashA + " refs/heads/main\n^" + kHashB
+                  + "\n");
         QCOMPARE(recording::gitRevision(root), kHashA);
     }
 
@@ -107,10 +108,7 @@ private slots:
         QCOMPARE(recording::gitRevision(root), std::string());
     }
 
-    void theStateOfNoWorkTreeIsUnknown()
-    {
-        QCOMPARE(recording::gitState(fresh("none")), std::string("unknown"));
-    }
+    void theStateOfNoWorkTreeIsUnknown() { QCOMPARE(recording::gitState(fresh("none")), std::string("unknown")); }
 
 private:
     fs::path fresh(const std::string& name)

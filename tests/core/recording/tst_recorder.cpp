@@ -18,18 +18,18 @@ namespace {
 // Refuses to store anything, as a full disk does.
 class FullSink final : public session::SessionSink {
 public:
-    void addString(std::string_view) override { }
-    void addTrack(const session::Track&) override { }
-    void addLabel(const session::Label&) override { }
-    void addLayer(const session::LayerRow&) override { }
-    void addPrimitive(const session::PrimitiveRow&) override { }
-    void addCounter(const session::CounterRow&) override { }
-    void addEnvironment(const session::EnvironmentRow&) override { }
-    void addQuality(const session::QualityRow&) override { }
-    void setModelText(std::string_view) override { }
-    void addStep(const session::StepRow&) override { }
-    void addSpans(base::TrackId, std::span<const session::SpanRecord>) override { }
-    void addCounterSamples(base::CounterId, std::span<const session::CounterRecord>) override { }
+    void addString(std::string_view) override {}
+    void addTrack(const session::Track&) override {}
+    void addLabel(const session::Label&) override {}
+    void addLayer(const session::LayerRow&) override {}
+    void addPrimitive(const session::PrimitiveRow&) override {}
+    void addCounter(const session::CounterRow&) override {}
+    void addEnvironment(const session::EnvironmentRow&) override {}
+    void addQuality(const session::QualityRow&) override {}
+    void setModelText(std::string_view) override {}
+    void addStep(const session::StepRow&) override {}
+    void addSpans(base::TrackId, std::span<const session::SpanRecord>) override {}
+    void addCounterSamples(base::CounterId, std::span<const session::CounterRecord>) override {}
     base::Status flush() override { return base::fail(base::ErrorCode::diskFull, "no space"); }
     base::Status finish() override
     {
@@ -196,7 +196,7 @@ private slots:
                 const uint64_t begin = ticks();
                 for (int j = 0; j < 2000; ++j)
                     const Probe child(buffer, inner);
-                while (ticks() - begin < 20'000'000) { }
+                while (ticks() - begin < 20'000'000) {}
             }
             QVERIFY(recorder.finish().has_value());
         }

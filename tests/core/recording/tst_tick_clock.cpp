@@ -44,7 +44,7 @@ private slots:
         TickClock clock;
         const int64_t systemBegin = monotonicNs();
         const uint64_t begin = recording::ticks();
-        while (monotonicNs() - systemBegin < 20'000'000) { }
+        while (monotonicNs() - systemBegin < 20'000'000) {}
         const uint64_t end = recording::ticks();
         const int64_t systemEnd = monotonicNs();
         const int64_t measured = clock.toNs(end) - clock.toNs(begin);

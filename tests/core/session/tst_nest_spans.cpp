@@ -17,7 +17,8 @@ void growTree(std::mt19937& random, TimeNs begin, TimeNs end, int depth, uint32_
 {
     TimeNs at = begin + 1;
     while (at + 4 < end && random() % 6 != 0) {
-        const TimeNs length = 2 + static_cast<TimeNs>(random() % static_cast<uint32_t>(std::max<TimeNs>(1, (end - at) / 2)));
+        const TimeNs length =
+            2 + static_cast<TimeNs>(random() % static_cast<uint32_t>(std::max<TimeNs>(1, (end - at) / 2)));
         const TimeNs stop = std::min(end - 1, at + length);
         if (stop <= at) break;
         const uint32_t label = nextLabel++;
@@ -36,7 +37,8 @@ std::vector<int64_t> parentsByBruteForce(const Records& byRow)
         for (size_t j = 0; j < byRow.size(); ++j) {
             const SpanRecord& outer = byRow[j];
             const bool contains = j != i && outer.start <= byRow[i].start
-                && outer.start + outer.duration >= byRow[i].start + byRow[i].duration && outer.duration > byRow[i].duration;
+                && outer.start + outer.duration >= byRow[i].start + byRow[i].duration
+                && outer.duration > byRow[i].duration;
             if (contains && (best < 0 || outer.duration < best)) {
                 best = outer.duration;
                 parents[i] = static_cast<int64_t>(j);
@@ -111,7 +113,8 @@ private slots:
                 QCOMPARE(t.start[row], byRow[row].start);
                 QCOMPARE(t.duration[row], byRow[row].duration);
                 QCOMPARE(t.step[row], static_cast<int32_t>(row % 7));
-                QCOMPARE(t.parent[row] == SpanTable::kNoParent ? -1 : static_cast<int64_t>(t.parent[row]), parents[row]);
+                QCOMPARE(t.parent[row] == SpanTable::kNoParent ? -1 : static_cast<int64_t>(t.parent[row]),
+                         parents[row]);
             }
             total += t.size();
         }
@@ -166,7 +169,8 @@ private slots:
     void emptySpansBelongToWhatRunsAtTheirTime()
     {
         // At 10 the first span has ended and the second runs.
-        const LoadedColumns columns = nestSpans(Records2{{{0, 10, 1, 0}, {10, 0, 2, 0}, {10, 10, 3, 0}, {15, 0, 4, 0}}});
+        const LoadedColumns columns =
+            nestSpans(Records2{{{0, 10, 1, 0}, {10, 0, 2, 0}, {10, 10, 3, 0}, {15, 0, 4, 0}}});
         const SpanTable& t = columns.spans;
         QCOMPARE(t.label[1], 3u);
         QCOMPARE(t.parent[1], SpanTable::kNoParent);

@@ -69,8 +69,8 @@ private slots:
     {
         SessionBuilder builder;
         const LabelId label = builder.internLabel({builder.intern("x")});
-        const SpanRecord spans[] = {{0, 5, label.value, 0}, {1, -3, label.value, 0}, {2, 2, 77, 0},
-                                    {INT64_MAX - 1, 5, label.value, 0}};
+        const SpanRecord spans[] = {
+            {0, 5, label.value, 0}, {1, -3, label.value, 0}, {2, 2, 77, 0}, {INT64_MAX - 1, 5, label.value, 0}};
         builder.addSpans(TrackId(1u), spans);
         builder.addSpans(TrackId(), spans);
         const SessionPtr session = builder.build();

@@ -32,8 +32,8 @@ inline void sendSample(session::SessionSink& sink, int steps)
     conv.forwardBytes = 1'086'000;
     conv.backwardBytes = 2'172'000;
     sink.addLayer(conv);
-    sink.addPrimitive({"conv1 forward", "convolution", "jit:avx512_core", "src:nchw wei:Acdb16a dst:nChw16c", LayerId(1u),
-                       Phase::forward, 11'059'200, 1'086'000, 2, kJit});
+    sink.addPrimitive({"conv1 forward", "convolution", "jit:avx512_core", "src:nchw wei:Acdb16a dst:nChw16c",
+                       LayerId(1u), Phase::forward, 11'059'200, 1'086'000, 2, kJit});
     sink.addLabel({StringId(0u), SpanKind::step, Phase::none, {}, {}});
     sink.addLabel({StringId(1u), SpanKind::phase, Phase::forward, {}, {}});
     sink.addLabel({StringId(2u), SpanKind::layer, Phase::forward, LayerId(1u), {}});

@@ -44,8 +44,8 @@ private slots:
         QVERIFY(roundTrips(std::vector<int64_t>{kMax, kMin, 0, -1, 1, kMin, kMax}, t));
         QVERIFY(roundTrips(std::vector<uint32_t>{0xffffffffu, 0, 0x80000000u}, t));
         QVERIFY(roundTrips(std::vector<int32_t>{-1, INT32_MIN, INT32_MAX, 0}, t));
-        QVERIFY(roundTrips(std::vector<double>{0.0, -0.0, 1e308, -1e-308, std::nan(""),
-                                               std::numeric_limits<double>::infinity()}, t));
+        QVERIFY(roundTrips(
+            std::vector<double>{0.0, -0.0, 1e308, -1e-308, std::nan(""), std::numeric_limits<double>::infinity()}, t));
     }
 
     void randomColumnsOfEveryWidthSurvive()
@@ -73,7 +73,8 @@ private slots:
     // The bytes as resources/help/session-format.md describes them, written out by hand.
     void aColumnWithoutPlanesIsReadAsDocumented()
     {
-        const std::vector<uint8_t> delta = {1, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+        const std::vector<uint8_t> delta = {1, 0,    10,   0,    0,    0,    0,    0,    0,
+                                            0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
         std::vector<int64_t> values(3);
         ColumnDecoder decoder;
         QVERIFY(decoder.decode(delta, std::span(values)));

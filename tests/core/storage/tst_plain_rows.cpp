@@ -25,29 +25,46 @@ private slots:
     {
         QTest::addColumn<QString>("sql");
         QTest::addColumn<QString>("result");
-        QTest::newRow("spans") << "SELECT count(*) FROM spans" << "500";
-        QTest::newRow("step 3 begins") << "SELECT start_ns FROM spans WHERE step = 3 AND kind = 'step'" << "1300000";
-        QTest::newRow("sum per name") << "SELECT sum(duration_ns) FROM spans WHERE name = 'forward'" << "6000000";
-        QTest::newRow("phase") << "SELECT phase FROM spans WHERE name = 'make batch' LIMIT 1" << "loading";
-        QTest::newRow("layer path") << "SELECT layer FROM spans WHERE kind = 'layer' LIMIT 1" << "conv1";
+        QTest::newRow("spans") << "SELECT count(*) FROM spans"
+                               << "500";
+        QTest::newRow("step 3 begins") << "SELECT start_ns FROM spans WHERE step = 3 AND kind = 'step'"
+                                       << "1300000";
+        QTest::newRow("sum per name") << "SELECT sum(duration_ns) FROM spans WHERE name = 'forward'"
+                                      << "6000000";
+        QTest::newRow("phase") << "SELECT phase FROM spans WHERE name = 'make batch' LIMIT 1"
+                               << "loading";
+        QTest::newRow("layer path") << "SELECT layer FROM spans WHERE kind = 'layer' LIMIT 1"
+                                    << "conv1";
         QTest::newRow("implementation") << "SELECT implementation FROM spans WHERE kind = 'primitive' LIMIT 1"
                                         << "jit:avx512_core";
-        QTest::newRow("track") << "SELECT count(*) FROM spans WHERE track = 'loader 0'" << "100";
+        QTest::newRow("track") << "SELECT count(*) FROM spans WHERE track = 'loader 0'"
+                               << "100";
         QTest::newRow("parents") << "SELECT count(*) FROM span c JOIN span p ON p.id = c.parent_id JOIN label l ON "
-                                    "l.id = p.label_id WHERE l.kind = 'step'" << "100";
-        QTest::newRow("outside steps") << "SELECT count(*) FROM spans WHERE step IS NULL" << "100";
-        QTest::newRow("phases of a step") << "SELECT duration_ns FROM step_phases WHERE step = 7" << "60000";
+                                    "l.id = p.label_id WHERE l.kind = 'step'"
+                                 << "100";
+        QTest::newRow("outside steps") << "SELECT count(*) FROM spans WHERE step IS NULL"
+                                       << "100";
+        QTest::newRow("phases of a step") << "SELECT duration_ns FROM step_phases WHERE step = 7"
+                                          << "60000";
         QTest::newRow("layer times") << "SELECT executions FROM layer_times WHERE layer = 'conv1' AND phase = 'forward'"
                                      << "100";
-        QTest::newRow("primitive times") << "SELECT executions FROM primitive_times" << "100";
-        QTest::newRow("steps") << "SELECT sum(samples) FROM step" << "6400";
-        QTest::newRow("unknown loss") << "SELECT count(*) FROM step WHERE loss IS NULL" << "34";
-        QTest::newRow("disturbed") << "SELECT count(*) FROM step WHERE disturbed" << "80";
-        QTest::newRow("layers") << "SELECT input FROM layer WHERE path = 'conv1'" << "(28, 28, 1, 64)";
-        QTest::newRow("environment") << "SELECT value FROM environment WHERE key = 'threads'" << "2";
-        QTest::newRow("quality") << "SELECT count FROM quality WHERE code = 'lost-spans'" << "3";
+        QTest::newRow("primitive times") << "SELECT executions FROM primitive_times"
+                                         << "100";
+        QTest::newRow("steps") << "SELECT sum(samples) FROM step"
+                               << "6400";
+        QTest::newRow("unknown loss") << "SELECT count(*) FROM step WHERE loss IS NULL"
+                                      << "34";
+        QTest::newRow("disturbed") << "SELECT count(*) FROM step WHERE disturbed"
+                                   << "80";
+        QTest::newRow("layers") << "SELECT input FROM layer WHERE path = 'conv1'"
+                                << "(28, 28, 1, 64)";
+        QTest::newRow("environment") << "SELECT value FROM environment WHERE key = 'threads'"
+                                     << "2";
+        QTest::newRow("quality") << "SELECT count FROM quality WHERE code = 'lost-spans'"
+                                 << "3";
         QTest::newRow("counter") << "SELECT count(*) FROM counter_sample JOIN counter ON counter.id = counter_id WHERE "
-                                    "name = 'loss'" << "100";
+                                    "name = 'loss'"
+                                 << "100";
     }
     void queriesGiveTheKnownNumbers()
     {

@@ -83,7 +83,8 @@ private slots:
         spill(path, bytes.toStdString());
         const auto opened = storage::openSession(path);
         QVERIFY(!opened.has_value());
-        QVERIFY2(opened.error().message.find(message.toStdString()) != std::string::npos, opened.error().message.c_str());
+        QVERIFY2(opened.error().message.find(message.toStdString()) != std::string::npos,
+                 opened.error().message.c_str());
         QCOMPARE(opened.error().where.file, path.string());
         QVERIFY(!storage::isSessionFile(path));
         QCOMPARE(slurp(path), bytes.toStdString()); // looking changed nothing
@@ -138,8 +139,9 @@ private slots:
     void aDamagedChunkIsCountedAndTheRestLoads()
     {
         const fs::path path = sample(40'000); // 160 000 spans on track 0: three chunks
-        execute(path, "UPDATE span_chunks SET duration = substr(duration, 1, 1000) || x'00ff00ff' || substr(duration, 1005)"
-                      " WHERE id = (SELECT min(id) FROM span_chunks WHERE track = 0)");
+        execute(path,
+                "UPDATE span_chunks SET duration = substr(duration, 1, 1000) || x'00ff00ff' || substr(duration, 1005)"
+                " WHERE id = (SELECT min(id) FROM span_chunks WHERE track = 0)");
         const auto opened = storage::openSession(path);
         QVERIFY(opened.has_value());
         QCOMPARE((*opened)->spanCount(), uint64_t{200'000});
@@ -186,14 +188,22 @@ private slots:
     {
         QTest::addColumn<QString>("sql");
         QTest::addColumn<QString>("code");
-        QTest::newRow("no layers") << "DROP TABLE layers" << "damaged-table";
-        QTest::newRow("no steps") << "DROP TABLE steps" << "damaged-table";
-        QTest::newRow("a string is missing") << "DELETE FROM strings WHERE id = 1" << "damaged-table";
-        QTest::newRow("a wild id") << "UPDATE layers SET id = 1000000000000 WHERE id = 1" << "damaged-table";
-        QTest::newRow("a label without its name") << "UPDATE labels SET name = 1234567 WHERE id = 1" << "broken-reference";
-        QTest::newRow("a label with a negative name") << "UPDATE labels SET name = -5 WHERE id = 1" << "broken-reference";
-        QTest::newRow("an unknown phase") << "UPDATE labels SET phase = 300 WHERE id = 1" << "broken-reference";
-        QTest::newRow("a layer in itself") << "UPDATE layers SET parent = 1 WHERE id = 1" << "broken-reference";
+        QTest::newRow("no layers") << "DROP TABLE layers"
+                                   << "damaged-table";
+        QTest::newRow("no steps") << "DROP TABLE steps"
+                                  << "damaged-table";
+        QTest::newRow("a string is missing") << "DELETE FROM strings WHERE id = 1"
+                                             << "damaged-table";
+        QTest::newRow("a wild id") << "UPDATE layers SET id = 1000000000000 WHERE id = 1"
+                                   << "damaged-table";
+        QTest::newRow("a label without its name") << "UPDATE labels SET name = 1234567 WHERE id = 1"
+                                                  << "broken-reference";
+        QTest::newRow("a label with a negative name") << "UPDATE labels SET name = -5 WHERE id = 1"
+                                                      << "broken-reference";
+        QTest::newRow("an unknown phase") << "UPDATE labels SET phase = 300 WHERE id = 1"
+                                          << "broken-reference";
+        QTest::newRow("a layer in itself") << "UPDATE layers SET parent = 1 WHERE id = 1"
+                                           << "broken-reference";
     }
     void damagedTablesAreCountedAndTheRestLoads()
     {
@@ -211,8 +221,9 @@ private slots:
     void aViewInPlaceOfATableIsRefused()
     {
         const fs::path path = sample(5);
-        execute(path, "DROP TABLE strings; CREATE VIEW strings AS WITH RECURSIVE n(id) AS (SELECT 0 UNION ALL SELECT id + 1 "
-                      "FROM n) SELECT id, 'x' AS text FROM n");
+        execute(path,
+                "DROP TABLE strings; CREATE VIEW strings AS WITH RECURSIVE n(id) AS (SELECT 0 UNION ALL SELECT id + 1 "
+                "FROM n) SELECT id, 'x' AS text FROM n");
         const auto opened = storage::openSession(path);
         QVERIFY(!opened.has_value());
         QVERIFY(opened.error().code == base::ErrorCode::wrongFormat);
@@ -222,9 +233,10 @@ private slots:
     {
         const fs::path path = sample(5);
         // 4 000 chunks of a million equal rows each, in a few hundred kilobytes.
-        execute(path, "DELETE FROM span_chunks; WITH RECURSIVE n(id) AS (SELECT 0 UNION ALL SELECT id + 1 FROM n WHERE id < "
-                      "3999) INSERT INTO span_chunks SELECT id, 0, 1048576, 0, 0, zeroblob(18), zeroblob(18), zeroblob(18), "
-                      "zeroblob(18) FROM n");
+        execute(path,
+                "DELETE FROM span_chunks; WITH RECURSIVE n(id) AS (SELECT 0 UNION ALL SELECT id + 1 FROM n WHERE id < "
+                "3999) INSERT INTO span_chunks SELECT id, 0, 1048576, 0, 0, zeroblob(18), zeroblob(18), zeroblob(18), "
+                "zeroblob(18) FROM n");
         const auto opened = storage::openSession(path);
         if (opened) QSKIP("this machine has more than 110 GB of memory");
         QVERIFY(opened.error().code == base::ErrorCode::unsupported);
@@ -276,7 +288,8 @@ private slots:
             for (int i = 0; i < 1 + round % 20; ++i)
                 bytes[random() % bytes.size()] = static_cast<char>(random());
             if (round % 4 == 0)
-                std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(random() % (bytes.size() - 3000)), 3000, '\xee');
+                std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(random() % (bytes.size() - 3000)), 3000,
+                            '\xee');
             spill(path, bytes);
             const auto opened = storage::openSession(path);
             if (!opened) continue;

@@ -60,7 +60,8 @@ void verifySame(const session::Session& a, const session::Session& b)
         const session::StepRow &x = a.steps()[i], &y = b.steps()[i];
         QVERIFY(x.index == y.index && x.epoch == y.epoch && x.warmup == y.warmup && x.start == y.start);
         QVERIFY(x.duration == y.duration && x.samples == y.samples && sameNumber(x.loss, y.loss));
-        QVERIFY(x.threadInvoluntarySwitches == y.threadInvoluntarySwitches && x.threadMinorFaults == y.threadMinorFaults);
+        QVERIFY(x.threadInvoluntarySwitches == y.threadInvoluntarySwitches
+                && x.threadMinorFaults == y.threadMinorFaults);
         QVERIFY(x.threadMajorFaults == y.threadMajorFaults && x.processMinorFaults == y.processMinorFaults);
         QVERIFY(x.processInvoluntarySwitches == y.processInvoluntarySwitches);
     }
@@ -163,8 +164,8 @@ private slots:
         auto writer = storage::SessionWriter::create(path);
         QVERIFY(writer.has_value());
         session::SessionBuilder builder;
-        for (session::SessionSink* sink : {static_cast<session::SessionSink*>(writer->get()),
-                                           static_cast<session::SessionSink*>(&builder)}) {
+        for (session::SessionSink* sink :
+             {static_cast<session::SessionSink*>(writer->get()), static_cast<session::SessionSink*>(&builder)}) {
             sink->addString("x");
             sink->addLabel({base::StringId(0u)});
             sink->addTrack({"t", 0});
@@ -172,7 +173,8 @@ private slots:
         for (int batch = 0; batch < 40; ++batch) {
             std::vector<session::SpanRecord> spans;
             for (int i = 0; i < 5000; ++i)
-                spans.push_back({static_cast<int64_t>(random() % 1'000'000'000), static_cast<int64_t>(random() % 1000), 0, -1});
+                spans.push_back(
+                    {static_cast<int64_t>(random() % 1'000'000'000), static_cast<int64_t>(random() % 1000), 0, -1});
             (*writer)->addSpans(base::TrackId(0u), spans);
             builder.addSpans(base::TrackId(0u), spans);
             if (batch % 7 == 0) QVERIFY((*writer)->flush().has_value());
@@ -225,8 +227,8 @@ private slots:
     void aMissingDirectoryIsNamed()
     {
         const fs::path path = place("no/such/dir/x.stepscope");
-        for (const base::Error& error : {storage::SessionWriter::create(path).error(),
-                                         storage::saveSession(*sampleInMemory(1), path).error()}) {
+        for (const base::Error& error :
+             {storage::SessionWriter::create(path).error(), storage::saveSession(*sampleInMemory(1), path).error()}) {
             QVERIFY(error.code == base::ErrorCode::notFound);
             QCOMPARE(error.where.file, path.parent_path().string());
         }

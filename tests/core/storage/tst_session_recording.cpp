@@ -120,20 +120,21 @@ private slots:
         const fs::path path = place("hot.stepscope");
         const fs::path journal = path.string() + "-journal";
         QCOMPARE(inChild([&] {
-            auto writer = storage::SessionWriter::create(path);
-            if (!writer) return 1;
-            tests::sendSample(**writer, 20'000);
-            if (!(*writer)->flush()) return 2;
-            // No page may be written beyond what is there: the next commit stops in the middle.
-            signal(SIGXFSZ, SIG_IGN);
-            const rlimit limit{fs::file_size(path), RLIM_INFINITY};
-            setrlimit(RLIMIT_FSIZE, &limit);
-            session::StepRow row;
-            for (int i = 0; i < 20'000; ++i)
-                (*writer)->addStep(row);
-            if ((*writer)->flush()) return 3;
-            _exit(0); // without closing
-        }), 0);
+                     auto writer = storage::SessionWriter::create(path);
+                     if (!writer) return 1;
+                     tests::sendSample(**writer, 20'000);
+                     if (!(*writer)->flush()) return 2;
+                     // No page may be written beyond what is there: the next commit stops in the middle.
+                     signal(SIGXFSZ, SIG_IGN);
+                     const rlimit limit{fs::file_size(path), RLIM_INFINITY};
+                     setrlimit(RLIMIT_FSIZE, &limit);
+                     session::StepRow row;
+                     for (int i = 0; i < 20'000; ++i)
+                         (*writer)->addStep(row);
+                     if ((*writer)->flush()) return 3;
+                     _exit(0); // without closing
+                 }),
+                 0);
         const auto opened = storage::openSession(path);
         QVERIFY2(opened.has_value(), opened ? "" : base::toText(opened.error()).c_str());
         QCOMPARE((*opened)->steps().size(), size_t{20'000});
@@ -145,25 +146,26 @@ private slots:
     {
         const fs::path path = place("full.stepscope");
         QCOMPARE(inChild([&] {
-            signal(SIGXFSZ, SIG_IGN);
-            const rlimit limit{400'000, RLIM_INFINITY};
-            setrlimit(RLIMIT_FSIZE, &limit);
-            auto writer = storage::SessionWriter::create(path);
-            if (!writer) return 1;
-            recording::Recorder recorder(**writer, {5, 64});
-            const auto label = recorder.label("x", session::SpanKind::other, session::Phase::none);
-            recording::SpanBuffer* buffer = recorder.registerTrack("training");
-            for (int i = 0; i < 4000 && !recorder.failed(); ++i) {
-                for (int s = 0; s < 2000; ++s)
-                    const recording::Probe probe(buffer, label);
-                usleep(5000);
-            }
-            if (!recorder.failed()) return 2;
-            const base::Status status = recorder.finish();
-            if (status || status.error().code != base::ErrorCode::diskFull) return 3;
-            if (status.error().hint.empty() || status.error().where.file != path.string()) return 4;
-            return 0;
-        }), 0);
+                     signal(SIGXFSZ, SIG_IGN);
+                     const rlimit limit{400'000, RLIM_INFINITY};
+                     setrlimit(RLIMIT_FSIZE, &limit);
+                     auto writer = storage::SessionWriter::create(path);
+                     if (!writer) return 1;
+                     recording::Recorder recorder(**writer, {5, 64});
+                     const auto label = recorder.label("x", session::SpanKind::other, session::Phase::none);
+                     recording::SpanBuffer* buffer = recorder.registerTrack("training");
+                     for (int i = 0; i < 4000 && !recorder.failed(); ++i) {
+                         for (int s = 0; s < 2000; ++s)
+                             const recording::Probe probe(buffer, label);
+                         usleep(5000);
+                     }
+                     if (!recorder.failed()) return 2;
+                     const base::Status status = recorder.finish();
+                     if (status || status.error().code != base::ErrorCode::diskFull) return 3;
+                     if (status.error().hint.empty() || status.error().where.file != path.string()) return 4;
+                     return 0;
+                 }),
+                 0);
         QVERIFY(fs::file_size(path) <= 400'000);
         const auto opened = storage::openSession(path);
         QVERIFY2(opened.has_value(), opened ? "" : base::toText(opened.error()).c_str());
@@ -180,13 +182,14 @@ private slots:
         const auto session = builder.build();
         std::ofstream(path) << "the old file";
         QCOMPARE(inChild([&] {
-            signal(SIGXFSZ, SIG_IGN);
-            const rlimit limit{300'000, RLIM_INFINITY};
-            setrlimit(RLIMIT_FSIZE, &limit);
-            const base::Status status = storage::saveSession(*session, path);
-            if (status || status.error().code != base::ErrorCode::diskFull) return 1;
-            return status.error().where.file == path.string() ? 0 : 2;
-        }), 0);
+                     signal(SIGXFSZ, SIG_IGN);
+                     const rlimit limit{300'000, RLIM_INFINITY};
+                     setrlimit(RLIMIT_FSIZE, &limit);
+                     const base::Status status = storage::saveSession(*session, path);
+                     if (status || status.error().code != base::ErrorCode::diskFull) return 1;
+                     return status.error().where.file == path.string() ? 0 : 2;
+                 }),
+                 0);
         QCOMPARE(fs::file_size(path), uintmax_t{12});
         QVERIFY(!fs::exists(path.string() + ".part"));
     }
