@@ -6,7 +6,7 @@ Each round measures every model with Stepscope and right after it with each PyTo
 shows the median of the rounds, so that a slow minute of the machine hits both sides alike.
 
 Stepscope's side is the program bench_train_step, run as
-  bench_train_step --model FILE --batch N --threads N --seconds S --json
+  bench_train_step --model FILE --batch N --seconds S --json
 and answering one JSON object with median_ns, min_ns, floor_ns (the model's primitives, loss and optimiser timed one by
 one), page_faults, allocations (both in the warm steps) and reference_primitives.
 """
@@ -64,7 +64,9 @@ class TorchServer:
 
 
 def measure_ours(program, file, batch, threads, seconds):
-    command = [program, "--model", file, "--batch", str(batch), "--threads", str(threads), "--seconds", str(seconds), "--json"]
+    command = [program, "--model", file, "--batch", str(batch), "--seconds", str(seconds), "--json"]
+    if threads:
+        command += ["--threads", str(threads)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"train_step: {' '.join(command)} ended with {done.returncode}")
@@ -119,7 +121,8 @@ def main():
     parser.add_argument("--models", default=",".join(m[0] for m in MODELS), help="comma-separated; default all five")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.5, help="per measurement")
-    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="on both sides; default all processors")
+    parser.add_argument("--threads", type=int, 
+                        help="on both sides; default: Stepscope chooses per primitive, PyTorch uses all processors")
     parser.add_argument("--no-torch", action="store_true", help="only the ratio to the floor")
     parser.add_argument("--json", metavar="FILE", help="also write every measurement")
     parser.add_argument("--check", action="store_true", help="end with 1 when a target is missed")
@@ -130,7 +133,7 @@ def main():
     if unknown:
         parser.error(f"no model {', '.join(sorted(unknown))}; known: {', '.join(m[0] for m in MODELS)}")
     models = [m for m in MODELS if m[0] in wanted]
-    server = None if arguments.no_torch else TorchServer(arguments.threads, arguments.seconds)
+    server = None if arguments.no_torch else TorchServer(arguments.threads or os.cpu_count(), arguments.seconds)
     results = {m[0]: [] for m in models}
     for number in range(arguments.rounds):
         for name, file, batch, _ in models:
@@ -145,7 +148,7 @@ def main():
         server.close()
 
     version = next((t["torch"] for rounds in results.values() for _, t in rounds if t), "not measured")
-    print(f"{processor()}, {arguments.threads} threads, {arguments.rounds} interleaved rounds of {arguments.seconds} s, "
+    print(f"{processor()}, {arguments.threads or os.cpu_count()} threads, {arguments.rounds} interleaved rounds of {arguments.seconds} s, "
           f"PyTorch {version}, {time.strftime('%Y-%m-%d')}. Times in µs per step, median / min.\n")
     print("| model | batch | Stepscope | PyTorch | its best variant | ratio | target | floor | best / floor | page faults "
           "| allocations | ref |")
