@@ -38,8 +38,7 @@ Rules rules()
     };
     r.deviations = {
         {"core/engine", "core/session", "the Trainer writes steps, layers and the environment as session rows"},
-        {"core/onednn", "core/session", "primitives are described by session::PrimitiveRow"},
-        {"core/exporters", "core/storage", "the plain SQLite export reads the packed file chunk by chunk"},
+        {"core/exporters", "core/storage", "the plain SQLite rows are written where SQLite is at home"},
     };
     r.foreign = {
         {"Qt", {"Q", "qt", "qglobal.h", "qobject.h", "qstring.h", "qdebug.h", "private/q"}, {"ui", "app/desktop"}},
