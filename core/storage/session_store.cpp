@@ -3,6 +3,7 @@
 #include "core/storage/schema.h"
 
 #include <algorithm>
+#include <concepts>
 
 #include <fmt/format.h>
 
