@@ -70,6 +70,13 @@ int inChild(const std::function<int()>& body)
 class TestSessionRecording : public QObject {
     Q_OBJECT
 private slots:
+    void initTestCase()
+    {
+#if defined(__SANITIZE_THREAD__)
+        QSKIP("ThreadSanitizer allows no new threads in a forked process; the other tests of the recorder run with it");
+#endif
+    }
+
     void aKilledRecordingKeepsAllButTheLastSecond_data()
     {
         QTest::addColumn<int>("milliseconds");
