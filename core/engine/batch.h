@@ -10,10 +10,10 @@
 namespace stepscope::engine {
 
 struct Batch {
-    int64_t index = 0;  // number of the batch within its epoch
+    int64_t index = 0; // number of the batch within its epoch
     int32_t epoch = 0;
-    int64_t count = 0;  // samples really in it (the last one may be smaller)
-    base::HugeVector<float> x;       // count x sample shape, row-major, batch slowest
+    int64_t count = 0;                // samples really in it (the last one may be smaller)
+    base::HugeVector<float> x;        // count x sample shape, row-major, batch slowest
     base::HugeVector<int32_t> labels; // count class numbers from 0; empty for regression
     base::HugeVector<float> targets;  // count x target shape; empty for classification
 };

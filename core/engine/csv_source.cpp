@@ -32,9 +32,7 @@ struct Field {
 // Splits the text into records. Quoted fields may hold separators, quotes and line ends.
 class Records {
 public:
-    Records(std::string_view text, std::string file)
-        : m_text(text)
-        , m_file(std::move(file))
+    Records(std::string_view text, std::string file) : m_text(text), m_file(std::move(file))
     {
         if (m_text.substr(0, 3) == "\xEF\xBB\xBF") m_text.remove_prefix(3);
         m_separator = findSeparator();
@@ -44,7 +42,8 @@ public:
     Result<bool> next(std::vector<Field>& fields)
     {
         fields.clear();
-        while (m_at < m_text.size() && (m_text[m_at] == '\n' || m_text[m_at] == '\r')) step();
+        while (m_at < m_text.size() && (m_text[m_at] == '\n' || m_text[m_at] == '\r'))
+            step();
         if (m_at >= m_text.size()) return false;
         m_unquoted.clear();
         for (;;) {
@@ -90,16 +89,19 @@ private:
 
     Status readField(std::vector<Field>& fields)
     {
-        while (m_at < m_text.size() && m_text[m_at] == ' ') step();
+        while (m_at < m_text.size() && m_text[m_at] == ' ')
+            step();
         Field field{{}, m_line, m_column};
         if (m_at < m_text.size() && m_text[m_at] == '"') {
             const Status quoted = readQuoted(field);
             if (!quoted) return quoted;
         } else {
             const size_t begin = m_at;
-            while (!atFieldEnd()) step();
+            while (!atFieldEnd())
+                step();
             field.text = m_text.substr(begin, m_at - begin);
-            while (!field.text.empty() && field.text.back() == ' ') field.text.remove_suffix(1);
+            while (!field.text.empty() && field.text.back() == ' ')
+                field.text.remove_suffix(1);
         }
         fields.push_back(field);
         return {};
@@ -119,9 +121,11 @@ private:
             out.push_back(m_text[m_at]);
             step();
         }
-        while (m_at < m_text.size() && m_text[m_at] == ' ') step();
+        while (m_at < m_text.size() && m_text[m_at] == ' ')
+            step();
         if (!atFieldEnd()) {
-            return fail(ErrorCode::syntax, "text after a closing quote, expected a separator", {m_file, -1, m_line, m_column});
+            return fail(ErrorCode::syntax, "text after a closing quote, expected a separator",
+                        {m_file, -1, m_line, m_column});
         }
         field.text = out;
         return {};
@@ -150,18 +154,15 @@ Result<std::string> readText(const std::string& path, std::stop_token stop)
         text.resize(before + static_cast<size_t>(*got));
         if (*got < kBlock) return text;
         if (static_cast<int64_t>(text.size()) > kLargestText) {
-            return fail(ErrorCode::unsupported, fmt::format("the text is larger than {} GiB", kLargestText >> 30), {path}, "convert it to raw float32");
+            return fail(ErrorCode::unsupported, fmt::format("the text is larger than {} GiB", kLargestText >> 30),
+                        {path}, "convert it to raw float32");
         }
     }
 }
 
 class Reader {
 public:
-    Reader(const std::string& path, const CsvOptions& options)
-        : m_path(path)
-        , m_options(options)
-    {
-    }
+    Reader(const std::string& path, const CsvOptions& options) : m_path(path), m_options(options) {}
 
     Result<CsvData> read(std::string_view text, std::stop_token stop)
     {
@@ -169,7 +170,8 @@ public:
         std::vector<Field> fields;
         bool first = true;
         while (m_options.samples == 0 || m_rows < m_options.samples) {
-            if (m_rows % 4096 == 0 && stop.stop_requested()) return fail(ErrorCode::cancelled, "stopped while reading data", {m_path});
+            if (m_rows % 4096 == 0 && stop.stop_requested())
+                return fail(ErrorCode::cancelled, "stopped while reading data", {m_path});
             const Result<bool> more = records.next(fields);
             if (!more) return fail(more.error());
             if (!*more) break;
@@ -197,12 +199,14 @@ private:
         m_columns = fields.size();
         const int64_t targets = m_options.targetColumns;
         if (targets < 1 || targets >= static_cast<int64_t>(m_columns)) {
-            return fail(ErrorCode::invalidArgument,
-                        fmt::format("{} columns cannot hold {} target columns and at least one input", m_columns, targets),
-                        {m_path, -1, fields.front().line});
+            return fail(
+                ErrorCode::invalidArgument,
+                fmt::format("{} columns cannot hold {} target columns and at least one input", m_columns, targets),
+                {m_path, -1, fields.front().line});
         }
         if (m_options.header) {
-            for (const Field& field : fields) m_names.emplace_back(field.text);
+            for (const Field& field : fields)
+                m_names.emplace_back(field.text);
         }
         return {};
     }
@@ -210,17 +214,19 @@ private:
     Result<float> number(const Field& field, size_t column) const
     {
         std::string_view text = field.text;
-        if (text.empty()) return fail(ErrorCode::syntax, "the value is missing, expected a number", place(field, column));
+        if (text.empty())
+            return fail(ErrorCode::syntax, "the value is missing, expected a number", place(field, column));
         if (text.front() == '+') text.remove_prefix(1);
         float value = 0;
         const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (code == std::errc::result_out_of_range || (code == std::errc{} && !std::isfinite(value))) {
-            return fail(ErrorCode::syntax, fmt::format("'{}' is outside the range of float32", shortened(field.text)), place(field, column));
+            return fail(ErrorCode::syntax, fmt::format("'{}' is outside the range of float32", shortened(field.text)),
+                        place(field, column));
         }
         if (code != std::errc{} || end != text.data() + text.size()) {
             const bool firstRow = m_rows == 0 && !m_options.header;
-            return fail(ErrorCode::syntax, fmt::format("'{}' is not a number", shortened(field.text)), place(field, column),
-                        firstRow ? "if the first line names the columns, say header = true" : "");
+            return fail(ErrorCode::syntax, fmt::format("'{}' is not a number", shortened(field.text)),
+                        place(field, column), firstRow ? "if the first line names the columns, say header = true" : "");
         }
         return value;
     }
@@ -234,7 +240,8 @@ private:
     {
         if (fields.size() != m_columns) {
             const Field& last = fields.back();
-            return fail(ErrorCode::syntax, fmt::format("the row has {} columns, the rows before have {}", fields.size(), m_columns),
+            return fail(ErrorCode::syntax,
+                        fmt::format("the row has {} columns, the rows before have {}", fields.size(), m_columns),
                         {m_path, -1, last.line, last.column});
         }
         const size_t inputs = m_columns - static_cast<size_t>(m_options.targetColumns);
@@ -258,7 +265,8 @@ private:
         const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
         if (code != std::errc{}) return false;
         std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
-        if (!rest.empty() && rest.front() == '.') rest.remove_prefix(std::min(rest.find_first_not_of('0', 1), rest.size())); // "3.0"
+        if (!rest.empty() && rest.front() == '.')
+            rest.remove_prefix(std::min(rest.find_first_not_of('0', 1), rest.size())); // "3.0"
         return rest.empty() && number >= 0;
     }
 
@@ -268,7 +276,8 @@ private:
         std::vector<std::string>& names = result.classNames;
         names = m_options.classNames;
         bool numbers = names.empty();
-        for (size_t i = 0; i < m_classes.size() && numbers; ++i) numbers = classNumber(m_classes[i], result.data.labels[i]);
+        for (size_t i = 0; i < m_classes.size() && numbers; ++i)
+            numbers = classNumber(m_classes[i], result.data.labels[i]);
         if (numbers) {
             result.data.classes = int64_t{*std::max_element(result.data.labels.begin(), result.data.labels.end())} + 1;
             return {};
@@ -284,7 +293,9 @@ private:
                 const auto [line, column] = m_classPlaces[i];
                 const Where where{m_path, -1, line, column, m_names.empty() ? std::string{} : m_names.back()};
                 if (m_classes[i].empty()) return fail(ErrorCode::syntax, "the class is missing", where);
-                return fail(ErrorCode::wrongFormat, fmt::format("the class '{}' does not occur in the training data", shortened(m_classes[i])), where);
+                return fail(ErrorCode::wrongFormat,
+                            fmt::format("the class '{}' does not occur in the training data", shortened(m_classes[i])),
+                            where);
             }
             result.data.labels[i] = static_cast<int32_t>(found - names.begin());
         }
@@ -327,7 +338,8 @@ private:
 base::Result<CsvData> readCsv(const std::string& path, const CsvOptions& options, std::stop_token stop)
 {
     if (options.classification && options.targetColumns != 1) {
-        return fail(ErrorCode::invalidArgument, fmt::format("classes need one target column, not {}", options.targetColumns), {path});
+        return fail(ErrorCode::invalidArgument,
+                    fmt::format("classes need one target column, not {}", options.targetColumns), {path});
     }
     const Result<std::string> text = readText(path, stop);
     if (!text) return fail(text.error());

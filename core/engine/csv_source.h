@@ -13,13 +13,13 @@ namespace stepscope::engine {
 struct CsvOptions {
     bool header = false;
     int64_t targetColumns = 1;
-    bool classification = true;      // the one target column is a class: a whole number from 0, or a name
-    int64_t samples = 0;             // at most so many rows; 0 = all
+    bool classification = true;          // the one target column is a class: a whole number from 0, or a name
+    int64_t samples = 0;                 // at most so many rows; 0 = all
     std::vector<std::string> classNames; // known names (of the training file); empty: taken from this file, sorted
 };
 
 struct CsvData {
-    MemoryData data;                  // sample shape {columns - targetColumns}
+    MemoryData data;                     // sample shape {columns - targetColumns}
     std::vector<std::string> classNames; // empty when the classes are numbers
 };
 

@@ -10,6 +10,7 @@ namespace stepscope::engine {
 
 // Class labels must be within the model's outputs, targets must have as many values. openData() does this too when it
 // is given the model's output. `path` is for the message.
-base::Status checkTargets(const DataSource& source, const model::Dims& output, const model::LossSpec& loss, const std::string& path);
+base::Status checkTargets(const DataSource& source, const model::Dims& output, const model::LossSpec& loss,
+                          const std::string& path);
 
 } // namespace stepscope::engine

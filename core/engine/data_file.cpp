@@ -33,9 +33,9 @@ std::string systemMessage(int code) { return std::generic_category().message(cod
 } // namespace
 
 DataFile::DataFile(std::string path, int64_t fileSize, std::unique_ptr<Handle> handle)
-    : m_path(std::move(path))
-    , m_fileSize(fileSize)
-    , m_handle(std::move(handle))
+    : m_path(std::move(path)),
+      m_fileSize(fileSize),
+      m_handle(std::move(handle))
 {
     m_compressed = gzdirect(m_handle->file) == 0;
 }
@@ -49,17 +49,20 @@ base::Result<DataFile> DataFile::open(const std::string& path, const std::string
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0) {
         const int code = errno;
-        if (code == ENOENT || code == ENOTDIR) return fail(ErrorCode::notFound, "the data file does not exist", {path}, missingHint);
+        if (code == ENOENT || code == ENOTDIR)
+            return fail(ErrorCode::notFound, "the data file does not exist", {path}, missingHint);
         return fail(ErrorCode::io, fmt::format("cannot read the data file: {}", systemMessage(code)), {path});
     }
     if (!S_ISREG(info.st_mode)) {
-        return fail(ErrorCode::wrongFormat, S_ISDIR(info.st_mode) ? "is a folder, expected a data file" : "is not a regular file", {path});
+        return fail(ErrorCode::wrongFormat,
+                    S_ISDIR(info.st_mode) ? "is a folder, expected a data file" : "is not a regular file", {path});
     }
     errno = 0;
     auto handle = std::make_unique<Handle>();
     handle->file = gzopen(path.c_str(), "rbe");
     if (handle->file == nullptr) {
-        return fail(ErrorCode::io, fmt::format("cannot open the data file: {}", systemMessage(errno == 0 ? ENOMEM : errno)), {path});
+        return fail(ErrorCode::io,
+                    fmt::format("cannot open the data file: {}", systemMessage(errno == 0 ? ENOMEM : errno)), {path});
     }
     gzbuffer(handle->file, 256 * 1024);
     return DataFile(path, info.st_size, std::move(handle));
@@ -84,11 +87,14 @@ base::Result<int64_t> DataFile::read(void* out, int64_t n, std::stop_token stop)
         if (got == 0 && code != Z_BUF_ERROR) break; // the end
         if (code == Z_BUF_ERROR) {
             return fail(ErrorCode::truncated,
-                        fmt::format("the gzip file is cut short: its {} bytes hold only {} bytes of content", m_fileSize, m_position),
+                        fmt::format("the gzip file is cut short: its {} bytes hold only {} bytes of content",
+                                    m_fileSize, m_position),
                         {m_path, m_fileSize}, "copy or download the file again");
         }
-        if (code == Z_ERRNO) return fail(ErrorCode::io, fmt::format("cannot read: {}", systemMessage(errno)), {m_path, m_position});
-        return fail(ErrorCode::wrongFormat, fmt::format("damaged gzip data after {} bytes of content ({})", m_position, text), {m_path},
+        if (code == Z_ERRNO)
+            return fail(ErrorCode::io, fmt::format("cannot read: {}", systemMessage(errno)), {m_path, m_position});
+        return fail(ErrorCode::wrongFormat,
+                    fmt::format("damaged gzip data after {} bytes of content ({})", m_position, text), {m_path},
                     "copy or download the file again");
     }
     return done;

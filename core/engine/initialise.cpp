@@ -15,12 +15,14 @@ using model::Parameter;
 
 void fillUniform(std::vector<float>& values, double bound, Random& random)
 {
-    for (float& value : values) value = static_cast<float>((random.uniform() - 0.5) * 2 * bound);
+    for (float& value : values)
+        value = static_cast<float>((random.uniform() - 0.5) * 2 * bound);
 }
 
 void fillNormal(std::vector<float>& values, double mean, double deviation, Random& random)
 {
-    for (float& value : values) value = static_cast<float>(mean + deviation * random.normal());
+    for (float& value : values)
+        value = static_cast<float>(mean + deviation * random.normal());
 }
 
 // Normal values within [low, high], by rejection from the uniform distribution on the part of the interval that
@@ -38,7 +40,8 @@ void fillTruncated(std::vector<float>& values, double mean, double deviation, do
             continue;
         }
         double x = 0;
-        do x = low + (high - low) * random.uniform();
+        do
+            x = low + (high - low) * random.uniform();
         while (random.uniform() >= std::exp(exponent(peak) - exponent(x)));
         value = static_cast<float>(x);
     }
@@ -53,18 +56,23 @@ std::vector<double> orthonormalVectors(size_t count, size_t length, Random& rand
         double* v = q.data() + i * length;
         double norm = 0;
         do {
-            for (size_t k = 0; k < length; ++k) v[k] = random.normal();
+            for (size_t k = 0; k < length; ++k)
+                v[k] = random.normal();
             for (size_t j = 0; j < 2 * i; ++j) {
                 const double* u = q.data() + (j % i) * length;
                 double dot = 0;
-                for (size_t k = 0; k < length; ++k) dot += u[k] * v[k];
-                for (size_t k = 0; k < length; ++k) v[k] -= dot * u[k];
+                for (size_t k = 0; k < length; ++k)
+                    dot += u[k] * v[k];
+                for (size_t k = 0; k < length; ++k)
+                    v[k] -= dot * u[k];
             }
             norm = 0;
-            for (size_t k = 0; k < length; ++k) norm += v[k] * v[k];
+            for (size_t k = 0; k < length; ++k)
+                norm += v[k] * v[k];
             norm = std::sqrt(norm);
         } while (norm < 1e-9); // a vector inside the span of the others: draw again
-        for (size_t k = 0; k < length; ++k) v[k] /= norm;
+        for (size_t k = 0; k < length; ++k)
+            v[k] /= norm;
     }
     return q;
 }
@@ -75,9 +83,11 @@ void fillOrthogonal(std::vector<float>& values, const Parameter& parameter, doub
     const size_t columns = static_cast<size_t>(parameter.dims.empty() ? 1 : parameter.dims.front());
     const size_t rows = columns == 0 ? 0 : values.size() / columns;
     const bool tall = rows >= columns;
-    const std::vector<double> q = tall ? orthonormalVectors(columns, rows, random) : orthonormalVectors(rows, columns, random);
+    const std::vector<double> q =
+        tall ? orthonormalVectors(columns, rows, random) : orthonormalVectors(rows, columns, random);
     for (size_t c = 0; c < columns; ++c) {
-        for (size_t r = 0; r < rows; ++r) values[c * rows + r] = static_cast<float>(gain * (tall ? q[c * rows + r] : q[r * columns + c]));
+        for (size_t r = 0; r < rows; ++r)
+            values[c * rows + r] = static_cast<float>(gain * (tall ? q[c * rows + r] : q[r * columns + c]));
     }
 }
 
@@ -117,7 +127,8 @@ std::vector<float> initialValues(const Parameter& parameter, uint64_t seed, int 
     case InitKind::ones: std::fill(values.begin(), values.end(), 1.0f); break;
     case InitKind::randn: fillNormal(values, init.mean, init.std, random); break;
     case InitKind::rand:
-        for (float& value : values) value = static_cast<float>(random.bits() >> 40) * 0x1p-24f; // below 1 also as a float
+        for (float& value : values)
+            value = static_cast<float>(random.bits() >> 40) * 0x1p-24f; // below 1 also as a float
         break;
     }
     return values;

@@ -42,7 +42,8 @@ struct Labels {
         make = recorder.label("make batch", SpanKind::task, phase);
         order = recorder.label("order samples", SpanKind::task, phase);
         read = recorder.label("read", SpanKind::task, phase);
-        for (const TransformSpec& spec : specs) transforms.push_back(recorder.label(transformName(spec), SpanKind::task, phase));
+        for (const TransformSpec& spec : specs)
+            transforms.push_back(recorder.label(transformName(spec), SpanKind::task, phase));
     }
 };
 
@@ -60,7 +61,8 @@ void shuffleSamples(std::vector<int64_t>& order, uint64_t seed, int32_t epoch)
 {
     std::iota(order.begin(), order.end(), int64_t{0});
     Random random(seed, 0x73687566666c65, static_cast<uint64_t>(epoch));
-    for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    for (size_t i = order.size(); i > 1; --i)
+        std::swap(order[i - 1], order[random.below(i)]);
 }
 
 struct Loader::Impl {
@@ -78,18 +80,16 @@ struct Loader::Impl {
 
     mutable std::mutex mutex;
     std::condition_variable slotFree, batchReady;
-    int64_t claimed = 0;     // next sequence number to make
-    int64_t delivered = 0;   // next sequence number to hand out
-    int64_t released = 0;    // slots of earlier numbers are free
+    int64_t claimed = 0;   // next sequence number to make
+    int64_t delivered = 0; // next sequence number to hand out
+    int64_t released = 0;  // slots of earlier numbers are free
     bool stopping = false;
 
     SpanBuffer* callerBuffer = nullptr;
     Labels callerLabels, workerLabels;
     std::vector<std::thread> threads;
 
-    Impl(const DataSource& data, LoaderOptions settings)
-        : source(data)
-        , options(std::move(settings))
+    Impl(const DataSource& data, LoaderOptions settings) : source(data), options(std::move(settings))
     {
         size = source.size();
         perEpoch = options.partial ? (size + options.batchSize - 1) / options.batchSize : size / options.batchSize;
@@ -161,7 +161,9 @@ struct Loader::Impl {
         } catch (const std::bad_alloc&) {
             slot.error = base::Error{ErrorCode::unavailable, "not enough memory to load a batch"};
         } catch (const std::exception& e) {
-            slot.error = base::Error{ErrorCode::io, fmt::format("loading batch {} of epoch {} failed: {}", slot.batch.index + 1, slot.batch.epoch + 1, e.what())};
+            slot.error = base::Error{ErrorCode::io,
+                                     fmt::format("loading batch {} of epoch {} failed: {}", slot.batch.index + 1,
+                                                 slot.batch.epoch + 1, e.what())};
         }
     }
 
@@ -171,7 +173,9 @@ struct Loader::Impl {
         const std::lock_guard claiming(claimMutex);
         {
             std::unique_lock lock(mutex);
-            slotFree.wait(lock, [&] { return stopping || exhausted(claimed) || claimed - released < static_cast<int64_t>(slots.size()); });
+            slotFree.wait(lock, [&] {
+                return stopping || exhausted(claimed) || claimed - released < static_cast<int64_t>(slots.size());
+            });
             if (stopping || exhausted(claimed)) return nullptr;
             sequence = claimed++;
         }
@@ -241,7 +245,8 @@ struct Loader::Impl {
         Slot& slot = slots[static_cast<size_t>(delivered) % slots.size()];
         // The flag may be set by a signal handler, which cannot notify; so it is looked at now and then.
         while (!batchReady.wait_for(lock, std::chrono::milliseconds(50), [&] { return slot.ready == delivered; })) {
-            if (stop != nullptr && stop->load(std::memory_order_relaxed)) return fail(ErrorCode::cancelled, "stopped while waiting for data");
+            if (stop != nullptr && stop->load(std::memory_order_relaxed))
+                return fail(ErrorCode::cancelled, "stopped while waiting for data");
         }
         if (slot.error) return fail(*slot.error);
         ++delivered;
@@ -255,39 +260,44 @@ struct Loader::Impl {
             stopping = true;
         }
         slotFree.notify_all();
-        for (std::thread& thread : threads) thread.join();
+        for (std::thread& thread : threads)
+            thread.join();
         threads.clear();
     }
 };
 
-Loader::Loader(std::unique_ptr<Impl> impl)
-    : m_impl(std::move(impl))
-{
-}
+Loader::Loader(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) {}
 
 Loader::~Loader() { m_impl->shutDown(); }
 
-base::Result<std::unique_ptr<Loader>> Loader::make(const DataSource& source, LoaderOptions options, LoaderRecording recording)
+base::Result<std::unique_ptr<Loader>> Loader::make(const DataSource& source, LoaderOptions options,
+                                                   LoaderRecording recording)
 {
     const int64_t size = source.size();
     if (size < 1) return fail(ErrorCode::invalidArgument, "the data set is empty");
-    if (options.batchSize < 1) return fail(ErrorCode::invalidArgument, fmt::format("a batch of {} samples", options.batchSize));
+    if (options.batchSize < 1)
+        return fail(ErrorCode::invalidArgument, fmt::format("a batch of {} samples", options.batchSize));
     if (options.batchSize > size) {
-        return fail(ErrorCode::invalidArgument, fmt::format("a batch of {} samples is larger than the data set of {}", options.batchSize, size), {},
+        return fail(ErrorCode::invalidArgument,
+                    fmt::format("a batch of {} samples is larger than the data set of {}", options.batchSize, size), {},
                     "choose a smaller batch size");
     }
     if (options.workers < 0 || options.workers > kMaxWorkers) {
-        return fail(ErrorCode::invalidArgument, fmt::format("{} loader workers; 0 to {} are possible", options.workers, kMaxWorkers));
+        return fail(ErrorCode::invalidArgument,
+                    fmt::format("{} loader workers; 0 to {} are possible", options.workers, kMaxWorkers));
     }
-    if (options.queueDepth < 0) return fail(ErrorCode::invalidArgument, fmt::format("a queue of {} batches", options.queueDepth));
-    if (const base::Status transforms = checkTransforms(options.transforms, source.sampleShape()); !transforms) return fail(transforms.error());
+    if (options.queueDepth < 0)
+        return fail(ErrorCode::invalidArgument, fmt::format("a queue of {} batches", options.queueDepth));
+    if (const base::Status transforms = checkTransforms(options.transforms, source.sampleShape()); !transforms)
+        return fail(transforms.error());
     std::unique_ptr<Loader> loader;
     try {
         loader.reset(new Loader(std::make_unique<Impl>(source, std::move(options))));
         loader->m_impl->reserve();
         loader->m_impl->start(recording);
     } catch (const std::bad_alloc&) {
-        return fail(ErrorCode::unavailable, "not enough memory for the batches of the loader", {}, "choose a smaller batch or a shorter queue");
+        return fail(ErrorCode::unavailable, "not enough memory for the batches of the loader", {},
+                    "choose a smaller batch or a shorter queue");
     } catch (const std::exception& e) {
         return fail(ErrorCode::unavailable, fmt::format("cannot start the loader's threads: {}", e.what()));
     }
@@ -307,7 +317,8 @@ int Loader::readyBatches() const
     const Impl& impl = *m_impl;
     if (impl.options.workers == 0) return 0;
     const std::lock_guard lock(impl.mutex);
-    return static_cast<int>(std::count_if(impl.slots.begin(), impl.slots.end(), [&](const Slot& slot) { return slot.ready >= impl.delivered; }));
+    return static_cast<int>(std::count_if(impl.slots.begin(), impl.slots.end(),
+                                          [&](const Slot& slot) { return slot.ready >= impl.delivered; }));
 }
 
 } // namespace stepscope::engine

@@ -59,10 +59,7 @@ Term binaryCrossEntropy(double yhat, double y, double eps)
     return {value, slope};
 }
 
-Term logitBinaryCrossEntropy(double yhat, double y)
-{
-    return {(1 - y) * yhat - logSigmoid(yhat), sigmoid(yhat) - y};
-}
+Term logitBinaryCrossEntropy(double yhat, double y) { return {(1 - y) * yhat - logSigmoid(yhat), sigmoid(yhat) - y}; }
 
 Term crossEntropy(double yhat, double y, double eps)
 {
@@ -87,12 +84,14 @@ double sumTerms(const float* yhat, const Targets& targets, int64_t count, double
 }
 
 // Rows whose arg max is the label; the first of equal outputs counts, a row with NaN never does.
-int64_t countCorrect(const model::LossSpec& spec, const float* yhat, const int32_t* labels, int64_t count, int64_t outputs)
+int64_t countCorrect(const model::LossSpec& spec, const float* yhat, const int32_t* labels, int64_t count,
+                     int64_t outputs)
 {
     int64_t correct = 0;
     if (outputs == 1) {
         const float threshold = spec.kind == LossKind::logitbinarycrossentropy ? 0.0f : 0.5f;
-        for (int64_t row = 0; row < count; ++row) correct += (yhat[row] > threshold) == (labels[row] == 1) ? 1 : 0;
+        for (int64_t row = 0; row < count; ++row)
+            correct += (yhat[row] > threshold) == (labels[row] == 1) ? 1 : 0;
         return correct;
     }
     for (int64_t row = 0; row < count; ++row) {
@@ -101,7 +100,8 @@ int64_t countCorrect(const model::LossSpec& spec, const float* yhat, const int32
         const float best = y[label];
         unsigned wrong = 0;
         for (int32_t j = 0; j < static_cast<int32_t>(outputs); ++j) {
-            wrong |= static_cast<unsigned>(!(y[j] <= best)) | (static_cast<unsigned>(y[j] == best) & static_cast<unsigned>(j < label));
+            wrong |= static_cast<unsigned>(!(y[j] <= best))
+                | (static_cast<unsigned>(y[j] == best) & static_cast<unsigned>(j < label));
         }
         correct += wrong == 0 ? 1 : 0;
     }

@@ -2,8 +2,8 @@
 // Owner: core/engine. Thread: read() from several threads.
 //
 // Classification: every class has a prototype (a plane wave of its own direction and wavelength per channel for images,
-// normal numbers otherwise); a sample is the prototype of its class plus normal noise. Regression: inputs and targets are
-// linear functions of the same few hidden normal numbers, plus noise on the inputs.
+// normal numbers otherwise); a sample is the prototype of its class plus normal noise. Regression: inputs and targets
+// are linear functions of the same few hidden normal numbers, plus noise on the inputs.
 #pragma once
 
 #include "core/engine/data_source.h"
@@ -13,10 +13,10 @@ namespace stepscope::engine {
 struct MadeOptions {
     int64_t samples = 4096;
     model::Dims sampleShape;
-    int64_t classes = 0;       // 0 = regression
-    model::Dims targetShape;   // regression
-    uint64_t seed = 0;         // prototypes and noise
-    int64_t firstSample = 0;   // number of sample 0: a test set continues after the training set
+    int64_t classes = 0;     // 0 = regression
+    model::Dims targetShape; // regression
+    uint64_t seed = 0;       // prototypes and noise
+    int64_t firstSample = 0; // number of sample 0: a test set continues after the training set
 };
 
 class MadeSource final : public DataSource {

@@ -12,15 +12,16 @@ namespace {
 STEPSCOPE_TARGET_CLONES
 void bytesToFloats(const uint8_t* __restrict from, float* __restrict to, int64_t n)
 {
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]) / 255.0f;
+    for (int64_t i = 0; i < n; ++i)
+        to[i] = static_cast<float>(from[i]) / 255.0f;
 }
 
 } // namespace
 
 MemorySource::MemorySource(MemoryData data)
-    : m_data(std::move(data))
-    , m_sampleSize(model::product(m_data.sampleShape))
-    , m_targetSize(model::product(m_data.targetShape))
+    : m_data(std::move(data)),
+      m_sampleSize(model::product(m_data.sampleShape)),
+      m_targetSize(model::product(m_data.targetShape))
 {
 }
 
@@ -33,7 +34,8 @@ void MemorySource::read(std::span<const int64_t> indices, Batch& batch) const
         else std::copy_n(m_data.values.data() + from, m_sampleSize, x);
     }
     if (!m_data.labels.empty()) {
-        for (size_t i = 0; i < indices.size(); ++i) batch.labels[i] = m_data.labels[static_cast<size_t>(indices[i])];
+        for (size_t i = 0; i < indices.size(); ++i)
+            batch.labels[i] = m_data.labels[static_cast<size_t>(indices[i])];
     }
     if (!m_data.targets.empty()) {
         for (size_t i = 0; i < indices.size(); ++i) {

@@ -9,12 +9,12 @@ namespace stepscope::engine {
 struct MemoryData {
     int64_t size = 0;
     model::Dims sampleShape;
-    base::HugeVector<uint8_t> bytes;   // size x sample; read as value / 255. Either this
-    base::HugeVector<float> values;    // or this
-    base::HugeVector<int32_t> labels;  // size, or empty
-    base::HugeVector<float> targets;   // size x target, or empty
+    base::HugeVector<uint8_t> bytes;  // size x sample; read as value / 255. Either this
+    base::HugeVector<float> values;   // or this
+    base::HugeVector<int32_t> labels; // size, or empty
+    base::HugeVector<float> targets;  // size x target, or empty
     model::Dims targetShape;
-    int64_t classes = 0;               // largest label + 1, or more
+    int64_t classes = 0; // largest label + 1, or more
 };
 
 class MemorySource final : public DataSource {

@@ -16,7 +16,8 @@ using Modifier = model::OptimiserSpec::Modifier;
 STEPSCOPE_TARGET_CLONES
 void descent(float* __restrict w, const float* __restrict g, int64_t n, float eta)
 {
-    for (int64_t i = 0; i < n; ++i) w[i] -= eta * g[i];
+    for (int64_t i = 0; i < n; ++i)
+        w[i] -= eta * g[i];
 }
 
 STEPSCOPE_TARGET_CLONES
@@ -57,8 +58,8 @@ void rmsProp(float* __restrict w, const float* __restrict g, float* __restrict q
 }
 
 STEPSCOPE_TARGET_CLONES
-void rmsPropCentred(float* __restrict w, const float* __restrict g, float* __restrict q, float* __restrict mean, int64_t n,
-                    RmsCoefficients c)
+void rmsPropCentred(float* __restrict w, const float* __restrict g, float* __restrict q, float* __restrict mean,
+                    int64_t n, RmsCoefficients c)
 {
     for (int64_t i = 0; i < n; ++i) {
         const float gradient = g[i];
@@ -81,7 +82,8 @@ struct AdamCoefficients {
 
 // One pass over w, g, m and v: the update is bound by memory.
 STEPSCOPE_TARGET_CLONES
-void adam(float* __restrict w, const float* __restrict g, float* __restrict m, float* __restrict v, int64_t n, AdamCoefficients c)
+void adam(float* __restrict w, const float* __restrict g, float* __restrict m, float* __restrict v, int64_t n,
+          AdamCoefficients c)
 {
     for (int64_t i = 0; i < n; ++i) {
         const float gradient = g[i], weight = w[i];
@@ -96,19 +98,22 @@ void adam(float* __restrict w, const float* __restrict g, float* __restrict m, f
 STEPSCOPE_TARGET_CLONES
 void addScaled(float* __restrict g, const float* __restrict w, int64_t n, float lambda)
 {
-    for (int64_t i = 0; i < n; ++i) g[i] += lambda * w[i];
+    for (int64_t i = 0; i < n; ++i)
+        g[i] += lambda * w[i];
 }
 
 STEPSCOPE_TARGET_CLONES
 void clampTo(float* g, int64_t n, float delta)
 {
-    for (int64_t i = 0; i < n; ++i) g[i] = g[i] < -delta ? -delta : g[i] > delta ? delta : g[i];
+    for (int64_t i = 0; i < n; ++i)
+        g[i] = g[i] < -delta ? -delta : g[i] > delta ? delta : g[i];
 }
 
 STEPSCOPE_TARGET_CLONES
 void scaleBy(float* g, int64_t n, float factor)
 {
-    for (int64_t i = 0; i < n; ++i) g[i] *= factor;
+    for (int64_t i = 0; i < n; ++i)
+        g[i] *= factor;
 }
 
 STEPSCOPE_TARGET_CLONES
@@ -118,11 +123,14 @@ double sumOfSquares(const float* g, int64_t n)
     double lanes[kLanes] = {};
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
-        for (int64_t j = 0; j < kLanes; ++j) lanes[j] += static_cast<double>(g[i + j]) * static_cast<double>(g[i + j]);
+        for (int64_t j = 0; j < kLanes; ++j)
+            lanes[j] += static_cast<double>(g[i + j]) * static_cast<double>(g[i + j]);
     }
     double total = 0;
-    for (const double lane : lanes) total += lane;
-    for (; i < n; ++i) total += static_cast<double>(g[i]) * static_cast<double>(g[i]);
+    for (const double lane : lanes)
+        total += lane;
+    for (; i < n; ++i)
+        total += static_cast<double>(g[i]) * static_cast<double>(g[i]);
     return total;
 }
 
@@ -156,9 +164,7 @@ void clipNorm(float* g, int64_t n, const Modifier& modifier)
 
 } // namespace
 
-Optimiser::Optimiser(const model::OptimiserSpec& spec, int64_t size)
-    : m_spec(spec)
-    , m_size(size)
+Optimiser::Optimiser(const model::OptimiserSpec& spec, int64_t size) : m_spec(spec), m_size(size)
 {
     const int arrays = stateArrays();
     const size_t n = static_cast<size_t>(size);
@@ -206,8 +212,14 @@ void Optimiser::update(float* w, const float* g, int64_t offset, int64_t n)
     case RuleKind::adamW: {
         const bool decays = m_spec.rule == RuleKind::adamW;
         const double decay = !decays ? 0 : m_spec.couple ? m_spec.eta * m_spec.lambda : m_spec.lambda;
-        const AdamCoefficients c{f(m_spec.beta1), f(1 - m_spec.beta1), f(m_spec.beta2), f(1 - m_spec.beta2),
-                                 f(m_spec.eta / (1 - m_power1)), f(1 / (1 - m_power2)), epsilon, f(decay)};
+        const AdamCoefficients c{f(m_spec.beta1),
+                                 f(1 - m_spec.beta1),
+                                 f(m_spec.beta2),
+                                 f(1 - m_spec.beta2),
+                                 f(m_spec.eta / (1 - m_power1)),
+                                 f(1 / (1 - m_power2)),
+                                 epsilon,
+                                 f(decay)};
         adam(w, g, m_first.data() + offset, m_second.data() + offset, n, c);
         break;
     }

@@ -24,7 +24,7 @@ public:
     // is left alone by ClipNorm, where Flux throws: the loss then shows it.
     void modify(const float* w, float* g, int64_t offset, int64_t n) const;
     bool hasModifiers() const { return !m_spec.modifiers.empty(); }
-    int stateArrays() const;      // 0 descent, 1 momentum..., 2 adam
+    int stateArrays() const; // 0 descent, 1 momentum..., 2 adam
     int64_t stateBytes() const { return stateArrays() * m_size * static_cast<int64_t>(sizeof(float)); }
     const model::OptimiserSpec& spec() const { return m_spec; }
     int64_t stepCount() const { return m_step; }
@@ -34,7 +34,8 @@ private:
     int64_t m_size = 0;
     int64_t m_step = 0;
     double m_power1 = 1, m_power2 = 1; // β1^t, β2^t
-    base::HugeVector<float> m_first, m_second, m_third; // momentum / first moment, second moment, mean gradient (centred)
+    base::HugeVector<float> m_first, m_second,
+        m_third; // momentum / first moment, second moment, mean gradient (centred)
 };
 
 } // namespace stepscope::engine

@@ -24,7 +24,10 @@ namespace {
 constexpr int64_t kDefaultBatch = 64; // without a data statement
 constexpr int kMaxThreads = 1024, kMaxWorkers = 256;
 
-base::Error invalid(std::string message, std::string hint = {}) { return {ErrorCode::invalidArgument, std::move(message), {}, std::move(hint)}; }
+base::Error invalid(std::string message, std::string hint = {})
+{
+    return {ErrorCode::invalidArgument, std::move(message), {}, std::move(hint)};
+}
 
 // A relative path is meant from the data folder, else from beside the model file when it exists there.
 std::string resolve(const std::string& path, const std::string& folder, const std::string& modelFile)
@@ -43,7 +46,8 @@ void resolvePaths(model::DataSpec& spec, const std::string& folder, const std::s
         spec.path = folder.empty() ? resolve(spec.path, {}, modelFile) : folder;
         return;
     }
-    for (std::string* path : {&spec.path, &spec.labelsPath, &spec.testPath, &spec.testLabelsPath}) *path = resolve(*path, folder, modelFile);
+    for (std::string* path : {&spec.path, &spec.labelsPath, &spec.testPath, &spec.testLabelsPath})
+        *path = resolve(*path, folder, modelFile);
 }
 
 // The loss of a file that names none: classes want cross-entropy, on logits unless the model ends with softmax.
@@ -51,7 +55,8 @@ LossKind usualLoss(const model::Model& model, bool classes)
 {
     if (!classes) return LossKind::mse;
     const model::Layer* last = &model.root();
-    while (last->kind == model::LayerKind::chain && !last->children.empty()) last = &model.at(last->children.back());
+    while (last->kind == model::LayerKind::chain && !last->children.empty())
+        last = &model.at(last->children.back());
     const bool softmax = last->options.activation.kind == model::ActivationKind::softmax;
     return softmax ? LossKind::crossentropy : LossKind::logitcrossentropy;
 }
@@ -60,20 +65,27 @@ LossKind usualLoss(const model::Model& model, bool classes)
 
 Status checkOptions(const TrainOptions& options)
 {
-    if (options.steps < 0) return fail(invalid(fmt::format("{} steps: the number must not be negative", options.steps)));
-    if (options.steps > INT32_MAX) return fail(invalid(fmt::format("{} steps; at most {} are possible", options.steps, INT32_MAX)));
-    if (options.epochs < 0) return fail(invalid(fmt::format("{} epochs: the number must not be negative", options.epochs)));
-    if (options.warmup < 0) return fail(invalid(fmt::format("{} warm-up steps: the number must not be negative", options.warmup)));
-    if (options.batchSize < 0) return fail(invalid(fmt::format("a batch of {}: the number must not be negative", options.batchSize)));
+    if (options.steps < 0)
+        return fail(invalid(fmt::format("{} steps: the number must not be negative", options.steps)));
+    if (options.steps > INT32_MAX)
+        return fail(invalid(fmt::format("{} steps; at most {} are possible", options.steps, INT32_MAX)));
+    if (options.epochs < 0)
+        return fail(invalid(fmt::format("{} epochs: the number must not be negative", options.epochs)));
+    if (options.warmup < 0)
+        return fail(invalid(fmt::format("{} warm-up steps: the number must not be negative", options.warmup)));
+    if (options.batchSize < 0)
+        return fail(invalid(fmt::format("a batch of {}: the number must not be negative", options.batchSize)));
     if (options.threads < 0 || options.threads > kMaxThreads) {
-        return fail(invalid(fmt::format("{} threads; 0 (chosen by timing) to {} are possible", options.threads, kMaxThreads)));
+        return fail(
+            invalid(fmt::format("{} threads; 0 (chosen by timing) to {} are possible", options.threads, kMaxThreads)));
     }
     if (options.workers && (*options.workers < 0 || *options.workers > kMaxWorkers)) {
         return fail(invalid(fmt::format("{} loader workers; 0 to {} are possible", *options.workers, kMaxWorkers)));
     }
     if (options.steps > 0 && options.warmup > options.steps) {
-        return fail(invalid(fmt::format("{} warm-up steps are more than the {} steps of the run", options.warmup, options.steps),
-                            "run more steps or fewer warm-up steps"));
+        return fail(invalid(
+            fmt::format("{} warm-up steps are more than the {} steps of the run", options.warmup, options.steps),
+            "run more steps or fewer warm-up steps"));
     }
     return {};
 }
@@ -146,7 +158,9 @@ Status TrainingRun::chooseSizes()
     const model::ModelFile& file = m_inputs.file;
     const int64_t samples = m_data.train->size();
     if (m_batchSize > samples) {
-        return fail(invalid(fmt::format("a batch of {} samples is larger than the data set of {}", m_batchSize, samples), "choose a smaller batch size"));
+        return fail(
+            invalid(fmt::format("a batch of {} samples is larger than the data set of {}", m_batchSize, samples),
+                    "choose a smaller batch size"));
     }
     m_stepsPerEpoch = file.data.partial ? (samples + m_batchSize - 1) / m_batchSize : samples / m_batchSize;
     int64_t epochs = options.epochs > 0 ? options.epochs : file.epochs;
@@ -154,12 +168,15 @@ Status TrainingRun::chooseSizes()
     else if (options.epochs == 0 && file.steps > 0) m_totalSteps = file.steps;
     else {
         epochs = std::max<int64_t>(epochs, 1);
-        if (epochs > INT32_MAX / m_stepsPerEpoch) return fail(invalid(fmt::format("{} epochs of {} steps; at most {} steps are possible", epochs, m_stepsPerEpoch, INT32_MAX)));
+        if (epochs > INT32_MAX / m_stepsPerEpoch)
+            return fail(invalid(fmt::format("{} epochs of {} steps; at most {} steps are possible", epochs,
+                                            m_stepsPerEpoch, INT32_MAX)));
         m_totalSteps = epochs * m_stepsPerEpoch;
     }
     if (options.warmup > m_totalSteps) {
-        return fail(invalid(fmt::format("{} warm-up steps are more than the {} steps of the run", options.warmup, m_totalSteps),
-                            "run more steps or fewer warm-up steps"));
+        return fail(
+            invalid(fmt::format("{} warm-up steps are more than the {} steps of the run", options.warmup, m_totalSteps),
+                    "run more steps or fewer warm-up steps"));
     }
     m_meter.status().totalSteps = m_totalSteps;
     m_meter.status().totalEpochs = static_cast<int32_t>((m_totalSteps + m_stepsPerEpoch - 1) / m_stepsPerEpoch);
@@ -171,14 +188,18 @@ void TrainingRun::describe()
     const model::ModelFile& file = m_inputs.file;
     const TrainOptions& options = m_inputs.options;
     if (!m_recording.on()) return;
-    for (const session::EnvironmentRow& row : m_inputs.environment) m_recording.addEnvironment(row.key, row.value);
+    for (const session::EnvironmentRow& row : m_inputs.environment)
+        m_recording.addEnvironment(row.key, row.value);
     m_recording.addEnvironment("backend", m_inputs.backend->name());
-    for (const auto& [key, value] : m_inputs.backend->environment()) m_recording.addEnvironment(key, value);
+    for (const auto& [key, value] : m_inputs.backend->environment())
+        m_recording.addEnvironment(key, value);
     m_recording.addEnvironment("model.file", std::filesystem::path(file.file).filename().string());
     m_recording.addEnvironment("model.loss", model::lossName(file.loss.kind));
     m_recording.addEnvironment("model.optimiser", file.optimiser.text);
     const bool made = file.data.kind == DataKind::made;
-    m_recording.addEnvironment("data.source", made ? "synthetic: " + (file.data.text.empty() ? "made for the model" : file.data.text) : file.data.text);
+    m_recording.addEnvironment("data.source",
+                               made ? "synthetic: " + (file.data.text.empty() ? "made for the model" : file.data.text)
+                                    : file.data.text);
     m_recording.addEnvironment("data.samples", fmt::format("{}", m_data.train->size()));
     if (m_data.test != nullptr) m_recording.addEnvironment("data.test_samples", fmt::format("{}", m_data.test->size()));
     m_recording.addEnvironment("option.batch", fmt::format("{}", m_batchSize));
@@ -186,7 +207,8 @@ void TrainingRun::describe()
     m_recording.addEnvironment("option.warmup", fmt::format("{}", options.warmup));
     m_recording.addEnvironment("option.shuffle", file.data.shuffle ? "true" : "false");
     m_recording.addEnvironment("option.workers", fmt::format("{}", file.data.numWorkers));
-    m_recording.addEnvironment("option.threads", options.threads == 0 ? "by timing" : fmt::format("{}", options.threads));
+    m_recording.addEnvironment("option.threads",
+                               options.threads == 0 ? "by timing" : fmt::format("{}", options.threads));
     m_recording.addEnvironment("option.seed", fmt::format("{}", m_seed));
     m_recording.addEnvironment("option.fuse", options.fuse ? "true" : "false");
     m_recording.addModel(file, m_batchSize);
@@ -201,8 +223,8 @@ Status TrainingRun::build()
     options.fuse = m_inputs.options.fuse;
     options.seed = m_seed;
     const Probe probe(m_recording.buffer(), m_recording.buildNetwork);
-    Result<std::unique_ptr<Network>> network
-        = m_inputs.backend->build(m_inputs.file, options, m_recording.forBackend(), m_stop.get_token(), progress());
+    Result<std::unique_ptr<Network>> network =
+        m_inputs.backend->build(m_inputs.file, options, m_recording.forBackend(), m_stop.get_token(), progress());
     if (!network) return fail(network.error());
     m_network = std::move(*network);
     m_result.build = m_network->info();
@@ -222,7 +244,8 @@ void TrainingRun::describeBuild()
     m_recording.addEnvironment("build.activation_bytes", fmt::format("{}", info.activationBytes));
     m_recording.addEnvironment("build.state_bytes", fmt::format("{}", info.stateBytes));
     m_recording.addEnvironment("build.seconds", fmt::format("{:.3f}", info.buildSeconds));
-    for (size_t i = 0; i < info.notes.size(); ++i) m_recording.addEnvironment(fmt::format("build.note.{}", i + 1), info.notes[i]);
+    for (size_t i = 0; i < info.notes.size(); ++i)
+        m_recording.addEnvironment(fmt::format("build.note.{}", i + 1), info.notes[i]);
 }
 
 Status TrainingRun::startLoader()
@@ -238,7 +261,8 @@ Status TrainingRun::startLoader()
     options.batches = m_totalSteps;
     options.seed = m_seed;
     options.transforms = spec.transforms;
-    Result<std::unique_ptr<Loader>> loader = Loader::make(*m_data.train, options, {m_recording.recorder(), m_recording.buffer(), Phase::dataWait});
+    Result<std::unique_ptr<Loader>> loader =
+        Loader::make(*m_data.train, options, {m_recording.recorder(), m_recording.buffer(), Phase::dataWait});
     if (!loader) return fail(loader.error());
     m_loader = std::move(*loader);
     if (!m_inputs.options.evaluate || m_data.test == nullptr || m_data.test->classes() == 0) return {};

@@ -33,7 +33,8 @@ double ProgressMeter::median() const
     const size_t n = std::min(m_steps, kWindow);
     if (n == 0) return 0;
     std::array<double, kWindow> sorted = m_durations;
-    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n / 2), sorted.begin() + static_cast<std::ptrdiff_t>(n));
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n / 2),
+                     sorted.begin() + static_cast<std::ptrdiff_t>(n));
     return sorted[n / 2];
 }
 

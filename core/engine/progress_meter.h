@@ -13,10 +13,7 @@ class ProgressMeter {
 public:
     using Clock = std::chrono::steady_clock;
 
-    explicit ProgressMeter(Trainer::StatusCallback callback)
-        : m_callback(std::move(callback))
-    {
-    }
+    explicit ProgressMeter(Trainer::StatusCallback callback) : m_callback(std::move(callback)) {}
 
     TrainStatus& status() { return m_status; }
 

@@ -18,7 +18,8 @@ double naturalLog(double x)
     }
     const double z = (m - 1) / (m + 1), z2 = z * z; // |z| < 0.172
     double series = 0;
-    for (int k = 23; k >= 1; k -= 2) series = series * z2 + 1.0 / k;
+    for (int k = 23; k >= 1; k -= 2)
+        series = series * z2 + 1.0 / k;
     return 2 * z * series + exponent * 0.69314718055994531;
 }
 
@@ -35,7 +36,8 @@ uint64_t mix(uint64_t x)
 Random::Random(uint64_t seed, uint64_t stream, uint64_t substream)
 {
     uint64_t s = mix(mix(mix(seed) ^ stream) ^ substream);
-    for (uint64_t& word : m_state) word = s = mix(s);
+    for (uint64_t& word : m_state)
+        word = s = mix(s);
 }
 
 uint64_t Random::bits()
@@ -55,7 +57,8 @@ uint64_t Random::below(uint64_t n)
 {
     const uint64_t rest = (0 - n) % n; // 2^64 mod n: so many values would come once too often
     uint64_t value = bits();
-    while (value < rest) value = bits();
+    while (value < rest)
+        value = bits();
     return value % n;
 }
 

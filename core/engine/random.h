@@ -17,9 +17,9 @@ public:
     explicit Random(uint64_t seed, uint64_t stream = 0, uint64_t substream = 0);
 
     uint64_t bits();
-    uint64_t below(uint64_t n);   // uniform in [0, n), without bias; n > 0
-    double uniform();             // [0, 1) in steps of 2^-53
-    double normal();              // mean 0, deviation 1 (Marsaglia's polar method)
+    uint64_t below(uint64_t n); // uniform in [0, n), without bias; n > 0
+    double uniform();           // [0, 1) in steps of 2^-53
+    double normal();            // mean 0, deviation 1 (Marsaglia's polar method)
 
 private:
     uint64_t m_state[4];

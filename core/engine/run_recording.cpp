@@ -50,7 +50,8 @@ session::LayerRow layerRow(const model::Layer& layer, int64_t batch)
     row.forwardFlop = layer.forward.flop * batch;
     row.backwardFlop = layer.backward.flop * batch;
     row.forwardBytes = layer.forward.bytes * batch + parameterBytes;
-    row.backwardBytes = layer.backward.bytes * batch + 2 * parameterBytes; // reads the parameters, writes their gradients
+    row.backwardBytes =
+        layer.backward.bytes * batch + 2 * parameterBytes; // reads the parameters, writes their gradients
     return row;
 }
 
@@ -87,7 +88,8 @@ void RunRecording::addModel(const model::ModelFile& file, int64_t batch)
 {
     if (!on()) return;
     m_recorder->setModelText(file.text);
-    for (const model::Layer& layer : file.model.layers) m_recorder->addLayer(layerRow(layer, batch));
+    for (const model::Layer& layer : file.model.layers)
+        m_recorder->addLayer(layerRow(layer, batch));
 }
 
 base::Status RunRecording::finish()

@@ -11,14 +11,14 @@ namespace stepscope::engine {
 
 namespace {
 
-constexpr int64_t kTile = 4096;  // floats on the stack when no gradient is wanted
+constexpr int64_t kTile = 4096;   // floats on the stack when no gradient is wanted
 constexpr int64_t kMaxRows = 256; // rows per tile
 
-// e^x = 2^k e^r with k = round(x / ln 2) and |r| <= ln(2) / 2; e^r by its Taylor polynomial of degree 7, whose next term
-// is below 6e-9. Branch-free, so that the compiler vectorises the loop around it.
+// e^x = 2^k e^r with k = round(x / ln 2) and |r| <= ln(2) / 2; e^r by its Taylor polynomial of degree 7, whose next
+// term is below 6e-9. Branch-free, so that the compiler vectorises the loop around it.
 inline float exponential(float x)
 {
-    constexpr float kRound = 12582912.0f; // 1.5 * 2^23: adding it rounds to an integer held in the low bits
+    constexpr float kRound = 12582912.0f;           // 1.5 * 2^23: adding it rounds to an integer held in the low bits
     constexpr float kLow = -87.33f, kHigh = 88.37f; // 2^k stays a normal float
     const float clamped = x < kLow ? kLow : x > kHigh ? kHigh : x; // keeps NaN
     const float shifted = clamped * 1.44269504f + kRound;
@@ -43,7 +43,8 @@ void rowMaxima(const float* __restrict x, int64_t rows, int64_t outputs, float* 
     for (int64_t row = 0; row < rows; ++row) {
         const float* y = x + row * outputs;
         float best = -std::numeric_limits<float>::infinity();
-        for (int64_t j = 0; j < outputs; ++j) best = y[j] > best ? y[j] : best;
+        for (int64_t j = 0; j < outputs; ++j)
+            best = y[j] > best ? y[j] : best;
         maxima[row] = best;
     }
 }
@@ -56,16 +57,19 @@ inline float distance(float x, float max)
 }
 
 STEPSCOPE_TARGET_CLONES
-void subtractMaxima(const float* __restrict x, int64_t rows, int64_t outputs, const float* __restrict maxima, float* __restrict out)
+void subtractMaxima(const float* __restrict x, int64_t rows, int64_t outputs, const float* __restrict maxima,
+                    float* __restrict out)
 {
     for (int64_t row = 0; row < rows; ++row) {
         const float* y = x + row * outputs;
         float* o = out + row * outputs;
         const float max = maxima[row];
         if (std::isinf(max)) {
-            for (int64_t j = 0; j < outputs; ++j) o[j] = distance(y[j], max);
+            for (int64_t j = 0; j < outputs; ++j)
+                o[j] = distance(y[j], max);
         } else {
-            for (int64_t j = 0; j < outputs; ++j) o[j] = y[j] - max;
+            for (int64_t j = 0; j < outputs; ++j)
+                o[j] = y[j] - max;
         }
     }
 }
@@ -73,7 +77,8 @@ void subtractMaxima(const float* __restrict x, int64_t rows, int64_t outputs, co
 STEPSCOPE_TARGET_CLONES
 void exponentials(float* x, int64_t n)
 {
-    for (int64_t i = 0; i < n; ++i) x[i] = exponential(x[i]);
+    for (int64_t i = 0; i < n; ++i)
+        x[i] = exponential(x[i]);
 }
 
 STEPSCOPE_TARGET_CLONES
@@ -83,21 +88,25 @@ double rowSum(const float* x, int64_t n)
     float lanes[kLanes] = {};
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
-        for (int64_t j = 0; j < kLanes; ++j) lanes[j] += x[i + j];
+        for (int64_t j = 0; j < kLanes; ++j)
+            lanes[j] += x[i + j];
     }
     double total = 0;
     if (n >= kLanes) {
-        for (const float lane : lanes) total += lane;
+        for (const float lane : lanes)
+            total += lane;
     }
     float rest = 0;
-    for (; i < n; ++i) rest += x[i];
+    for (; i < n; ++i)
+        rest += x[i];
     return total + rest;
 }
 
 STEPSCOPE_TARGET_CLONES
 void scaleRow(float* x, int64_t n, float factor)
 {
-    for (int64_t i = 0; i < n; ++i) x[i] *= factor;
+    for (int64_t i = 0; i < n; ++i)
+        x[i] *= factor;
 }
 
 // Sum of the exponentials of one long row, without room for them.
@@ -139,7 +148,8 @@ double targetLoss(const Row& row, const float* y, int64_t outputs, double scale,
     }
     if (gradient != nullptr) {
         const double factor = weight / row.sum;
-        for (int64_t j = 0; j < outputs; ++j) gradient[j] = static_cast<float>(scale * (gradient[j] * factor - y[j]));
+        for (int64_t j = 0; j < outputs; ++j)
+            gradient[j] = static_cast<float>(scale * (gradient[j] * factor - y[j]));
     }
     return loss;
 }

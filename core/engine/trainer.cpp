@@ -32,15 +32,13 @@ struct Trainer::Impl {
         } catch (const std::exception& e) {
             result = fail(ErrorCode::internal, fmt::format("training failed: {}", e.what()));
         }
-        meter.setState(result ? TrainState::finished : TrainState::failed, result ? "finished" : result.error().message);
+        meter.setState(result ? TrainState::finished : TrainState::failed,
+                       result ? "finished" : result.error().message);
         finished.store(true, std::memory_order_release);
     }
 };
 
-Trainer::Trainer()
-    : m_impl(std::make_unique<Impl>())
-{
-}
+Trainer::Trainer() : m_impl(std::make_unique<Impl>()) {}
 
 Trainer::~Trainer()
 {
@@ -56,9 +54,10 @@ base::Status Trainer::start(model::ModelFile file, TrainOptions options, Backend
     keepFreedMemory();
     RunInputs inputs{std::move(file), std::move(options), &backend, sink, std::move(environment)};
     try {
-        m_impl->thread = std::thread([impl = m_impl.get(), inputs = std::move(inputs), callback = std::move(status)]() mutable {
-            impl->run(std::move(inputs), callback);
-        });
+        m_impl->thread =
+            std::thread([impl = m_impl.get(), inputs = std::move(inputs), callback = std::move(status)]() mutable {
+                impl->run(std::move(inputs), callback);
+            });
     } catch (const std::exception& e) {
         return fail(ErrorCode::unavailable, fmt::format("cannot start the training thread: {}", e.what()));
     }

@@ -16,16 +16,16 @@
 namespace stepscope::engine {
 
 struct TrainOptions {
-    int64_t steps = 0;   // stop after so many steps (warm-up included); 0 = by epochs
-    int64_t epochs = 0;  // 0 and steps == 0: the model file's own, else 1 epoch
-    int64_t warmup = 5;  // first steps marked as warm-up
-    int64_t batchSize = 0;        // 0 = the model file's
-    int threads = 0;              // 0 = chosen by timing
-    std::optional<int> workers;   // overrides num_workers
+    int64_t steps = 0;          // stop after so many steps (warm-up included); 0 = by epochs
+    int64_t epochs = 0;         // 0 and steps == 0: the model file's own, else 1 epoch
+    int64_t warmup = 5;         // first steps marked as warm-up
+    int64_t batchSize = 0;      // 0 = the model file's
+    int threads = 0;            // 0 = chosen by timing
+    std::optional<int> workers; // overrides num_workers
     std::optional<uint64_t> seed;
     bool fuse = true;
-    bool evaluate = true;         // test accuracy after each epoch, where the data has a test set
-    std::string dataDirectory;    // overrides the data set's usual place
+    bool evaluate = true;      // test accuracy after each epoch, where the data has a test set
+    std::string dataDirectory; // overrides the data set's usual place
 };
 
 enum class TrainState { preparing, running, paused, stopping, finished, failed };
@@ -33,12 +33,12 @@ enum class TrainState { preparing, running, paused, stopping, finished, failed }
 // What an observer may see; plain copy, at most twice a second plus on every change of state.
 struct TrainStatus {
     TrainState state = TrainState::preparing;
-    std::string activity;          // "loading Fashion-MNIST", "tuning conv2", "training"
-    double fraction = -1;          // of the whole run; negative when unknown
+    std::string activity; // "loading Fashion-MNIST", "tuning conv2", "training"
+    double fraction = -1; // of the whole run; negative when unknown
     int64_t step = 0, totalSteps = 0;
     int32_t epoch = 0, totalEpochs = 0;
-    double loss = 0;               // mean of the steps since the last report
-    double medianStepNs = 0;       // of the last 256 steps
+    double loss = 0;         // mean of the steps since the last report
+    double medianStepNs = 0; // of the last 256 steps
     double samplesPerSecond = 0;
     std::optional<double> testAccuracy; // 0..1, after an epoch
 };
@@ -66,9 +66,9 @@ public:
                        std::vector<session::EnvironmentRow> environment, StatusCallback status);
     void pause();
     void resume();
-    void requestStop();  // at the next step boundary; async-signal-safe
-    // Blocks until the thread ends. A data, build, sink or training failure is the Error; everything recorded up to it is
-    // in the sink.
+    void requestStop(); // at the next step boundary; async-signal-safe
+    // Blocks until the thread ends. A data, build, sink or training failure is the Error; everything recorded up to it
+    // is in the sink.
     base::Result<TrainResult> wait();
     bool finished() const;
 

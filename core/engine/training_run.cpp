@@ -18,10 +18,10 @@ using recording::ticks;
 using session::Phase;
 
 TrainingRun::TrainingRun(RunInputs inputs, RunControl& control, ProgressMeter& meter)
-    : m_inputs(std::move(inputs))
-    , m_control(control)
-    , m_meter(meter)
-    , m_recording(m_inputs.sink)
+    : m_inputs(std::move(inputs)),
+      m_control(control),
+      m_meter(meter),
+      m_recording(m_inputs.sink)
 {
 }
 
@@ -32,7 +32,8 @@ base::Result<TrainResult> TrainingRun::run()
     try {
         status = trainAll();
     } catch (const std::bad_alloc&) {
-        status = fail(ErrorCode::unavailable, "not enough memory for this model and batch size", {}, "choose a smaller batch");
+        status = fail(ErrorCode::unavailable, "not enough memory for this model and batch size", {},
+                      "choose a smaller batch");
     } catch (const std::exception& e) {
         status = fail(ErrorCode::internal, fmt::format("training failed: {}", e.what()));
     }
@@ -43,9 +44,12 @@ base::Result<TrainResult> TrainingRun::run()
     m_loader.reset(); // its tracks belong to the recorder
     m_testLoader.reset();
     if (m_nonFinite > 0) {
-        m_recording.addQuality("non-finite-loss", m_nonFinite, fmt::format("The loss was not a finite number in {} of {} steps.", m_nonFinite, m_result.steps));
+        m_recording.addQuality(
+            "non-finite-loss", m_nonFinite,
+            fmt::format("The loss was not a finite number in {} of {} steps.", m_nonFinite, m_result.steps));
     }
-    if (!status) m_recording.addQuality("run-failed", 1, fmt::format("The run ended early: {}.", status.error().message));
+    if (!status)
+        m_recording.addQuality("run-failed", 1, fmt::format("The run ended early: {}.", status.error().message));
     m_meter.setState(TrainState::stopping, "saving");
     const Status saved = m_recording.finish();
     if (!status) return fail(status.error());
@@ -144,7 +148,8 @@ Status TrainingRun::compute(const Batch& batch, LossResult& loss)
     return m_network->synchronise();
 }
 
-void TrainingRun::finishStep(recording::RawStep& raw, const Batch& batch, double loss, ProgressMeter::Clock::time_point begin)
+void TrainingRun::finishStep(recording::RawStep& raw, const Batch& batch, double loss,
+                             ProgressMeter::Clock::time_point begin)
 {
     if (recording::SpanBuffer* buffer = m_recording.buffer(); buffer != nullptr) {
         raw.endTicks = ticks();
@@ -206,7 +211,8 @@ bool TrainingRun::waitWhilePaused()
     lock.unlock(); // never held during a callback
     m_meter.setState(TrainState::paused, "paused");
     lock.lock();
-    while (m_control.paused && !stopRequested()) m_control.changed.wait_for(lock, std::chrono::milliseconds(50));
+    while (m_control.paused && !stopRequested())
+        m_control.changed.wait_for(lock, std::chrono::milliseconds(50));
     lock.unlock();
     m_meter.restart(ProgressMeter::Clock::now());
     if (!stopRequested()) m_meter.setState(TrainState::running, "training");

@@ -23,12 +23,14 @@ struct Image {
 STEPSCOPE_TARGET_CLONES
 void normalise(float* x, int64_t n, float mean, float deviation)
 {
-    for (int64_t i = 0; i < n; ++i) x[i] = (x[i] - mean) / deviation;
+    for (int64_t i = 0; i < n; ++i)
+        x[i] = (x[i] - mean) / deviation;
 }
 
 void flip(const Image& image)
 {
-    for (int64_t row = 0; row < image.planes * image.height; ++row) std::reverse(image.data + row * image.width, image.data + (row + 1) * image.width);
+    for (int64_t row = 0; row < image.planes * image.height; ++row)
+        std::reverse(image.data + row * image.width, image.data + (row + 1) * image.width);
 }
 
 // Moves the content by (dx, dy); what enters is 0. Rows go in the order that does not overwrite what is still needed.
@@ -59,7 +61,8 @@ void shift(const Image& image, int64_t dx, int64_t dy)
 
 void addNoise(float* x, int64_t n, double deviation, Random random)
 {
-    for (int64_t i = 0; i < n; ++i) x[i] += static_cast<float>(deviation * random.normal());
+    for (int64_t i = 0; i < n; ++i)
+        x[i] += static_cast<float>(deviation * random.normal());
 }
 
 Image imageOf(const model::Dims& shape, float* data)
@@ -67,7 +70,8 @@ Image imageOf(const model::Dims& shape, float* data)
     Image image{data, 1, 1, 1};
     if (!shape.empty()) image.width = shape.back();
     if (shape.size() >= 2) image.height = shape[shape.size() - 2];
-    for (size_t d = 0; d + 2 < shape.size(); ++d) image.planes *= shape[d];
+    for (size_t d = 0; d + 2 < shape.size(); ++d)
+        image.planes *= shape[d];
     return image;
 }
 
@@ -75,14 +79,17 @@ void applyToSample(const TransformSpec& transform, const Image& image, Random ra
 {
     const int64_t n = image.planes * image.height * image.width;
     switch (transform.kind) {
-    case Kind::normalise: normalise(image.data, n, static_cast<float>(transform.a), static_cast<float>(transform.b)); break;
+    case Kind::normalise:
+        normalise(image.data, n, static_cast<float>(transform.a), static_cast<float>(transform.b));
+        break;
     case Kind::flipHorizontal:
         if (random.uniform() < transform.a) flip(image);
         break;
     case Kind::shift: {
         const auto most = static_cast<int64_t>(transform.a);
         const auto range = static_cast<uint64_t>(2 * most + 1);
-        const int64_t dx = static_cast<int64_t>(random.below(range)) - most, dy = static_cast<int64_t>(random.below(range)) - most;
+        const int64_t dx = static_cast<int64_t>(random.below(range)) - most,
+                      dy = static_cast<int64_t>(random.below(range)) - most;
         if (dx != 0 || dy != 0) shift(image, dx, dy);
         break;
     }
@@ -110,25 +117,28 @@ base::Status checkTransforms(std::span<const TransformSpec> transforms, const mo
         const bool image = transform.kind == Kind::flipHorizontal || transform.kind == Kind::shift;
         if (image && sampleShape.size() < 2) {
             return base::fail(base::ErrorCode::invalidArgument,
-                              fmt::format("the transform {} needs images, but a sample has the shape {}", transformName(transform),
-                                          fmt::join(sampleShape, " x ")));
+                              fmt::format("the transform {} needs images, but a sample has the shape {}",
+                                          transformName(transform), fmt::join(sampleShape, " x ")));
         }
         if (transform.kind == Kind::normalise && transform.b == 0) {
-            return base::fail(base::ErrorCode::invalidArgument, "the transform Normalise divides by a standard deviation of 0");
+            return base::fail(base::ErrorCode::invalidArgument,
+                              "the transform Normalise divides by a standard deviation of 0");
         }
         if (transform.kind == Kind::shift && !(transform.a >= 0 && transform.a <= 1e6)) {
-            return base::fail(base::ErrorCode::invalidArgument, fmt::format("the transform Shift cannot move by up to {} pixels", transform.a));
+            return base::fail(base::ErrorCode::invalidArgument,
+                              fmt::format("the transform Shift cannot move by up to {} pixels", transform.a));
         }
     }
     return {};
 }
 
-void applyTransform(const TransformSpec& transform, uint64_t position, const model::Dims& sampleShape, std::span<const int64_t> samples,
-                    uint64_t seed, Batch& batch)
+void applyTransform(const TransformSpec& transform, uint64_t position, const model::Dims& sampleShape,
+                    std::span<const int64_t> samples, uint64_t seed, Batch& batch)
 {
     const int64_t sampleSize = model::product(sampleShape);
     if (transform.perBatch && transform.kind == Kind::normalise) {
-        normalise(batch.x.data(), batch.count * sampleSize, static_cast<float>(transform.a), static_cast<float>(transform.b));
+        normalise(batch.x.data(), batch.count * sampleSize, static_cast<float>(transform.a),
+                  static_cast<float>(transform.b));
         return;
     }
     const uint64_t key = mix(seed ^ kStream) ^ mix(static_cast<uint64_t>(batch.epoch) << 8 | position);

@@ -20,9 +20,9 @@ std::string transformName(const TransformSpec& transform);
 base::Status checkTransforms(std::span<const TransformSpec> transforms, const model::Dims& sampleShape);
 
 // Transforms the x of a whole batch in place. Random choices depend on (seed, epoch, sample number, position) alone, so
-// that they are equal for any number of workers and whether done per sample or per batch. Per sample: one sample after the
-// other, each with its own set-up; per batch: one pass over the batch.
-void applyTransform(const TransformSpec& transform, uint64_t position, const model::Dims& sampleShape, std::span<const int64_t> samples,
-                    uint64_t seed, Batch& batch);
+// that they are equal for any number of workers and whether done per sample or per batch. Per sample: one sample after
+// the other, each with its own set-up; per batch: one pass over the batch.
+void applyTransform(const TransformSpec& transform, uint64_t position, const model::Dims& sampleShape,
+                    std::span<const int64_t> samples, uint64_t seed, Batch& batch);
 
 } // namespace stepscope::engine

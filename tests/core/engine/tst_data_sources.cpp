@@ -43,7 +43,8 @@ void TestDataSources::csvOfNumbersIsRead_data()
     QTest::addColumn<bool>("header");
     QTest::newRow("plain") << QByteArray("1,2.5,0\n-3e2,.5,2\n") << false;
     QTest::newRow("no last line end") << QByteArray("1,2.5,0\n-3e2,.5,2") << false;
-    QTest::newRow("CRLF, blanks, mark") << QByteArray("\xEF\xBB\xBF 1 , 2.5 ,0\r\n\r\n+-3e2,.5,2\r\n").replace("+-", "-") << false;
+    QTest::newRow("CRLF, blanks, mark")
+        << QByteArray("\xEF\xBB\xBF 1 , 2.5 ,0\r\n\r\n+-3e2,.5,2\r\n").replace("+-", "-") << false;
     QTest::newRow("header") << QByteArray("a,\"b, c\",class\n1,2.5,0\n-3e2,+.5,2\n") << true;
     QTest::newRow("semicolons") << QByteArray("1;2.5;0\n-300;0.5;2\n") << false;
     QTest::newRow("tabs") << QByteArray("1\t2.5\t0\n-300\t0.5\t2\n") << false;
@@ -60,7 +61,8 @@ void TestDataSources::csvOfNumbersIsRead()
     QVERIFY2(csv.has_value(), csv ? "" : toText(csv.error()).c_str());
     QCOMPARE(csv->data.size, int64_t{2});
     QCOMPARE(csv->data.sampleShape, model::Dims{2});
-    QCOMPARE(std::vector<float>(csv->data.values.begin(), csv->data.values.end()), (std::vector<float>{1, 2.5f, -300, 0.5f}));
+    QCOMPARE(std::vector<float>(csv->data.values.begin(), csv->data.values.end()),
+             (std::vector<float>{1, 2.5f, -300, 0.5f}));
     QCOMPARE(csv->data.labels[0], 0);
     QCOMPARE(csv->data.labels[1], 2);
     QCOMPARE(csv->data.classes, int64_t{3});
@@ -68,10 +70,12 @@ void TestDataSources::csvOfNumbersIsRead()
 
 void TestDataSources::csvNamesBecomeSortedClasses()
 {
-    const auto csv = readCsv(m_folder.writeGz("iris.csv.gz", "1,setosa\n2,\"virginica\"\n3,setosa\n4,\"a \"\"b\"\"\n c\"\n"), {}, {});
+    const auto csv = readCsv(
+        m_folder.writeGz("iris.csv.gz", "1,setosa\n2,\"virginica\"\n3,setosa\n4,\"a \"\"b\"\"\n c\"\n"), {}, {});
     QVERIFY2(csv.has_value(), csv ? "" : toText(csv.error()).c_str());
     QCOMPARE(csv->classNames, (std::vector<std::string>{"a \"b\"\n c", "setosa", "virginica"}));
-    QCOMPARE(std::vector<int32_t>(csv->data.labels.begin(), csv->data.labels.end()), (std::vector<int32_t>{1, 2, 1, 0}));
+    QCOMPARE(std::vector<int32_t>(csv->data.labels.begin(), csv->data.labels.end()),
+             (std::vector<int32_t>{1, 2, 1, 0}));
 }
 
 void TestDataSources::csvTargetsAreRead()
@@ -95,21 +99,32 @@ void TestDataSources::csvMistakesHaveTheirPlace_data()
     QTest::addColumn<int>("line");
     QTest::addColumn<int>("column");
     QTest::addColumn<QString>("part");
-    QTest::newRow("not a number") << QByteArray("1,2,0\n3,x4,0\n") << false << ErrorCode::syntax << 2 << 3 << "'x4' is not a number";
-    QTest::newRow("after umlauts") << QByteArray("1,2,0\n\"\xC3\xA4\xC3\xB6\",4,0\n") << false << ErrorCode::syntax << 2 << 1 << "is not a number";
-    QTest::newRow("column in characters") << QByteArray("a,\xC3\xA4\xC3\xB6,c\n1,2,0\n3 ,?,0\n") << true << ErrorCode::syntax << 3 << 4 << "'?'";
+    QTest::newRow("not a number") << QByteArray("1,2,0\n3,x4,0\n") << false << ErrorCode::syntax << 2 << 3
+                                  << "'x4' is not a number";
+    QTest::newRow("after umlauts") << QByteArray("1,2,0\n\"\xC3\xA4\xC3\xB6\",4,0\n") << false << ErrorCode::syntax << 2
+                                   << 1 << "is not a number";
+    QTest::newRow("column in characters")
+        << QByteArray("a,\xC3\xA4\xC3\xB6,c\n1,2,0\n3 ,?,0\n") << true << ErrorCode::syntax << 3 << 4 << "'?'";
     QTest::newRow("missing") << QByteArray("1,2,0\n3,,0\n") << false << ErrorCode::syntax << 2 << 3 << "missing";
-    QTest::newRow("missing class") << QByteArray("1,2,a\n3,3,\n") << false << ErrorCode::syntax << 2 << 5 << "class is missing";
-    QTest::newRow("too few") << QByteArray("1,2,0\n3,4\n") << false << ErrorCode::syntax << 2 << 3 << "has 2 columns, the rows before have 3";
-    QTest::newRow("too many") << QByteArray("1,2,0\n3,4,5,6\n") << false << ErrorCode::syntax << 2 << 7 << "has 4 columns";
-    QTest::newRow("open quote") << QByteArray("1,2,0\n3,\"4,0\n") << false << ErrorCode::syntax << 2 << 3 << "never closed";
-    QTest::newRow("after quote") << QByteArray("1,2,0\n3,\"4\"4,0\n") << false << ErrorCode::syntax << 2 << 6 << "after a closing quote";
+    QTest::newRow("missing class") << QByteArray("1,2,a\n3,3,\n") << false << ErrorCode::syntax << 2 << 5
+                                   << "class is missing";
+    QTest::newRow("too few") << QByteArray("1,2,0\n3,4\n") << false << ErrorCode::syntax << 2 << 3
+                             << "has 2 columns, the rows before have 3";
+    QTest::newRow("too many") << QByteArray("1,2,0\n3,4,5,6\n") << false << ErrorCode::syntax << 2 << 7
+                              << "has 4 columns";
+    QTest::newRow("open quote") << QByteArray("1,2,0\n3,\"4,0\n") << false << ErrorCode::syntax << 2 << 3
+                                << "never closed";
+    QTest::newRow("after quote") << QByteArray("1,2,0\n3,\"4\"4,0\n") << false << ErrorCode::syntax << 2 << 6
+                                 << "after a closing quote";
     QTest::newRow("nan") << QByteArray("1,nan,0\n") << false << ErrorCode::syntax << 1 << 3 << "range of float32";
-    QTest::newRow("too large") << QByteArray("1,1e99,0\n") << false << ErrorCode::syntax << 1 << 3 << "range of float32";
-    QTest::newRow("one column") << QByteArray("1\n2\n") << false << ErrorCode::invalidArgument << 1 << 0 << "1 columns cannot hold";
+    QTest::newRow("too large") << QByteArray("1,1e99,0\n") << false << ErrorCode::syntax << 1 << 3
+                               << "range of float32";
+    QTest::newRow("one column") << QByteArray("1\n2\n") << false << ErrorCode::invalidArgument << 1 << 0
+                                << "1 columns cannot hold";
     QTest::newRow("empty") << QByteArray() << false << ErrorCode::truncated << 0 << 0 << "no rows";
     QTest::newRow("header alone") << QByteArray("a,b\n") << true << ErrorCode::truncated << 0 << 0 << "no rows";
-    QTest::newRow("binary") << QByteArray("\0\x1\x2\xff\xfe\0,\n", 8) << false << ErrorCode::syntax << 1 << 1 << "is not a number";
+    QTest::newRow("binary") << QByteArray("\0\x1\x2\xff\xfe\0,\n", 8) << false << ErrorCode::syntax << 1 << 1
+                            << "is not a number";
 }
 
 void TestDataSources::csvMistakesHaveTheirPlace()
@@ -189,11 +204,15 @@ void TestDataSources::rawSizesMustFit()
     const auto cut = engine::readRaw(x, m_folder.write("y", rawBytes<int32_t>({0, 1})), options, {});
     QVERIFY(!cut.has_value());
     QCOMPARE(cut.error().code, ErrorCode::truncated);
-    QVERIFY2(cut.error().message.find("20 bytes") != std::string::npos && cut.error().message.find("multiple of 8") != std::string::npos, cut.error().message.c_str());
+    QVERIFY2(cut.error().message.find("20 bytes") != std::string::npos
+                 && cut.error().message.find("multiple of 8") != std::string::npos,
+             cut.error().message.c_str());
     options.sampleShape = {1};
     const auto few = engine::readRaw(x, m_folder.write("y", rawBytes<int32_t>({0, 1})), options, {});
     QVERIFY(!few.has_value());
-    QVERIFY2(few.error().message.find("holds 2 labels (8 bytes)") != std::string::npos && few.error().message.find("need 20 bytes") != std::string::npos, few.error().message.c_str());
+    QVERIFY2(few.error().message.find("holds 2 labels (8 bytes)") != std::string::npos
+                 && few.error().message.find("need 20 bytes") != std::string::npos,
+             few.error().message.c_str());
     const auto negative = engine::readRaw(x, m_folder.write("y", rawBytes<int32_t>({0, 1, -1, 0, 0})), options, {});
     QVERIFY(!negative.has_value());
     QCOMPARE(negative.error().where.byte, int64_t{8});
@@ -213,7 +232,8 @@ void TestDataSources::labelsMustFitTheModel()
     loss.kind = model::LossKind::logitcrossentropy;
     const auto small = engine::openData(spec, {}, {3}, loss, 0, {}, {});
     QVERIFY(!small.has_value());
-    QVERIFY2(small.error().message.find("label 3 is out of range: the model has 3 outputs") != std::string::npos, small.error().message.c_str());
+    QVERIFY2(small.error().message.find("label 3 is out of range: the model has 3 outputs") != std::string::npos,
+             small.error().message.c_str());
     QVERIFY(engine::openData(spec, {}, {4}, loss, 0, {}, {}).has_value());
     loss.kind = model::LossKind::binarycrossentropy;
     QVERIFY(!engine::openData(spec, {}, {1}, loss, 0, {}, {}).has_value());
@@ -234,7 +254,8 @@ void TestDataSources::madeClassesAreDeterministicAndSeparable()
         const engine::MadeSource a(options), b(options);
         const auto n = static_cast<size_t>(model::product(shape));
         std::vector<int64_t> all(400);
-        for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
+        for (size_t i = 0; i < all.size(); ++i)
+            all[i] = static_cast<int64_t>(i);
         Batch x, y;
         for (Batch* batch : {&x, &y}) {
             batch->x.resize(400 * n);
@@ -246,7 +267,8 @@ void TestDataSources::madeClassesAreDeterministicAndSeparable()
         // The nearest of the class means (of the first half) names the right class for nearly all of the second half.
         std::vector<double> means(4 * n, 0.0);
         for (size_t i = 0; i < 200; ++i) {
-            for (size_t k = 0; k < n; ++k) means[static_cast<size_t>(x.labels[i]) * n + k] += x.x[i * n + k] / 50.0;
+            for (size_t k = 0; k < n; ++k)
+                means[static_cast<size_t>(x.labels[i]) * n + k] += x.x[i * n + k] / 50.0;
         }
         int right = 0;
         for (size_t i = 200; i < 400; ++i) {
@@ -254,7 +276,8 @@ void TestDataSources::madeClassesAreDeterministicAndSeparable()
             int32_t nearest = -1;
             for (int32_t c = 0; c < 4; ++c) {
                 double distance = 0;
-                for (size_t k = 0; k < n; ++k) distance += std::pow(x.x[i * n + k] - means[static_cast<size_t>(c) * n + k], 2);
+                for (size_t k = 0; k < n; ++k)
+                    distance += std::pow(x.x[i * n + k] - means[static_cast<size_t>(c) * n + k], 2);
                 if (distance < best) {
                     best = distance;
                     nearest = c;
@@ -278,7 +301,8 @@ void TestDataSources::madeRegressionIsLinear()
     batch.x.resize(1200);
     batch.targets.resize(200);
     std::vector<int64_t> all(100);
-    for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
+    for (size_t i = 0; i < all.size(); ++i)
+        all[i] = static_cast<int64_t>(i);
     source.read(all, batch);
     // Gradient descent on a linear model explains most of the targets' variance.
     std::vector<double> w(24, 0.0);
@@ -289,13 +313,16 @@ void TestDataSources::madeRegressionIsLinear()
         for (size_t i = 0; i < 100; ++i) {
             for (size_t o = 0; o < 2; ++o) {
                 double error = -static_cast<double>(batch.targets[i * 2 + o]);
-                for (size_t k = 0; k < 12; ++k) error += w[o * 12 + k] * batch.x[i * 12 + k];
+                for (size_t k = 0; k < 12; ++k)
+                    error += w[o * 12 + k] * batch.x[i * 12 + k];
                 last += error * error;
-                for (size_t k = 0; k < 12; ++k) g[o * 12 + k] += error * batch.x[i * 12 + k] / 100;
+                for (size_t k = 0; k < 12; ++k)
+                    g[o * 12 + k] += error * batch.x[i * 12 + k] / 100;
             }
         }
         if (step == 0) first = last;
-        for (size_t k = 0; k < 24; ++k) w[k] -= 0.1 * g[k];
+        for (size_t k = 0; k < 24; ++k)
+            w[k] -= 0.1 * g[k];
     }
     QVERIFY2(last < 0.15 * first, qPrintable(QString("%1 of %2").arg(last).arg(first)));
 }

@@ -78,8 +78,9 @@ void TestIdxSource::imagesAreReadAsFractions()
 void TestIdxSource::floatImagesAndWideLabelsAreRead()
 {
     std::string images = idxHeader(0x0d, {2, 2}), labels = idxHeader(0x0c, {2});
-    images += std::string("\x3f\x80\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x00\x3f\x00\x00\x00", 16); // 1, -2, 0, 0.5 big-endian
-    labels += std::string("\x00\x00\x01\x00\x00\x00\x00\x02", 8);                                  // 256, 2
+    images +=
+        std::string("\x3f\x80\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x00\x3f\x00\x00\x00", 16); // 1, -2, 0, 0.5 big-endian
+    labels += std::string("\x00\x00\x01\x00\x00\x00\x00\x02", 8);                            // 256, 2
     auto data = readIdx(m_folder.write("f", images), m_folder.write("l", labels), 0, {}, {});
     QVERIFY(data.has_value());
     QCOMPARE(data->sampleShape, (model::Dims{2}));
@@ -90,7 +91,8 @@ void TestIdxSource::floatImagesAndWideLabelsAreRead()
 
 void TestIdxSource::samplesLimitsTheFront()
 {
-    auto data = readIdx(m_folder.write("images", idxImages(5, 2, 3)), m_folder.write("labels", idxLabels(5)), 2, {}, {});
+    auto data =
+        readIdx(m_folder.write("images", idxImages(5, 2, 3)), m_folder.write("labels", idxLabels(5)), 2, {}, {});
     QVERIFY(data.has_value());
     QCOMPARE(data->size, int64_t{2});
     QCOMPARE(data->labels.size(), size_t{2});
@@ -105,7 +107,8 @@ void TestIdxSource::fashionMnistOfThePackageIsRead()
     QCOMPARE(data->size, int64_t{10000});
     QCOMPARE(data->sampleShape, (model::Dims{1, 28, 28}));
     QCOMPARE(data->classes, int64_t{10});
-    for (int32_t c = 0; c < 10; ++c) QCOMPARE(std::count(data->labels.begin(), data->labels.end(), c), 1000); // balanced by design
+    for (int32_t c = 0; c < 10; ++c)
+        QCOMPARE(std::count(data->labels.begin(), data->labels.end(), c), 1000); // balanced by design
 }
 
 void TestIdxSource::missingFileNamesThePackage()
@@ -131,13 +134,15 @@ void TestIdxSource::badFilesAreRefused_data()
     row("empty", "", ErrorCode::truncated, "0 bytes");
     row("three bytes", std::string("\0\0\x08", 3), ErrorCode::truncated, "3 bytes");
     row("text", "hello world", ErrorCode::wrongFormat, "68 65 6c 6c");
-    row("header cut", idxHeader(0x08, {5, 2, 3}).substr(0, 10), ErrorCode::truncated, "ends after 10 bytes, expected 16");
+    row("header cut", idxHeader(0x08, {5, 2, 3}).substr(0, 10), ErrorCode::truncated,
+        "ends after 10 bytes, expected 16");
     row("content cut", idxImages(5, 2, 3).substr(0, 40), ErrorCode::truncated, "promises 46 bytes, found 40");
     row("too long", idxImages(5, 2, 3) + "x", ErrorCode::wrongFormat, "goes on after the 46 bytes");
     row("zero dimension", idxHeader(0x08, {0, 2, 3}), ErrorCode::wrongFormat, "dimension of 0");
     row("huge", idxHeader(0x08, {0xffffffff, 0xffffffff, 0xffffffff}), ErrorCode::unsupported, "more than 64 GiB");
     row("huge four", idxHeader(0x0d, {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}), ErrorCode::unsupported, "GiB");
-    row("large promise", idxHeader(0x08, {1000000, 100, 100}), ErrorCode::truncated, "promises 10000000016 bytes, found 16");
+    row("large promise", idxHeader(0x08, {1000000, 100, 100}), ErrorCode::truncated,
+        "promises 10000000016 bytes, found 16");
     row("double", idxHeader(0x0e, {5, 2, 3}), ErrorCode::unsupported, "0x0e");
     row("five dimensions", idxHeader(0x08, {1, 1, 1, 1, 1}) + "x", ErrorCode::unsupported, "5 dimensions");
     row("labels", idxLabels(5), ErrorCode::wrongFormat, "is an IDX labels file (5 labels), expected images");
@@ -160,7 +165,8 @@ void TestIdxSource::cutGzipIsTruncated()
     m_folder.writeGz("whole.gz", idxImages(200, 28, 28));
     const std::string whole = m_folder.read("whole.gz");
     for (const size_t keep : {size_t{12}, whole.size() / 2, whole.size() - 4}) {
-        const base::Error error = errorOf(m_folder.write("cut.gz", whole.substr(0, keep)), m_folder.write("labels", idxLabels(200)));
+        const base::Error error =
+            errorOf(m_folder.write("cut.gz", whole.substr(0, keep)), m_folder.write("labels", idxLabels(200)));
         QCOMPARE(error.code, ErrorCode::truncated);
     }
 }
@@ -169,7 +175,8 @@ void TestIdxSource::damagedGzipIsRefused()
 {
     m_folder.writeGz("whole.gz", idxImages(200, 28, 28));
     std::string damaged = m_folder.read("whole.gz");
-    for (size_t i = damaged.size() / 2; i < damaged.size() / 2 + 20; ++i) damaged[i] = static_cast<char>(~damaged[i]);
+    for (size_t i = damaged.size() / 2; i < damaged.size() / 2 + 20; ++i)
+        damaged[i] = static_cast<char>(~damaged[i]);
     const base::Error error = errorOf(m_folder.write("damaged.gz", damaged), m_folder.write("labels", idxLabels(200)));
     QVERIFY(error.code == ErrorCode::wrongFormat || error.code == ErrorCode::truncated);
     QVERIFY(!error.message.empty());
@@ -179,13 +186,17 @@ void TestIdxSource::swappedFilesAreNamed()
 {
     const std::string images = m_folder.write("images", idxImages(5, 2, 3));
     const base::Error error = errorOf(images, images);
-    QVERIFY2(error.message.find("is an IDX images file (5 x 2 x 3), expected labels") != std::string::npos, error.message.c_str());
+    QVERIFY2(error.message.find("is an IDX images file (5 x 2 x 3), expected labels") != std::string::npos,
+             error.message.c_str());
 }
 
 void TestIdxSource::countsMustMatch()
 {
-    const base::Error error = errorOf(m_folder.write("images", idxImages(5, 2, 3)), m_folder.write("labels", idxLabels(4)));
-    QVERIFY2(error.message.find("holds 4 labels") != std::string::npos && error.message.find("holds 5 images") != std::string::npos, error.message.c_str());
+    const base::Error error =
+        errorOf(m_folder.write("images", idxImages(5, 2, 3)), m_folder.write("labels", idxLabels(4)));
+    QVERIFY2(error.message.find("holds 4 labels") != std::string::npos
+                 && error.message.find("holds 5 images") != std::string::npos,
+             error.message.c_str());
 }
 
 void TestIdxSource::aFolderIsNoFile()

@@ -27,7 +27,8 @@ Parameter parameter(InitKind kind, model::Dims dims, int64_t fanIn, int64_t fanO
 double meanOf(const std::vector<float>& v)
 {
     double sum = 0;
-    for (const float x : v) sum += x;
+    for (const float x : v)
+        sum += x;
     return sum / static_cast<double>(v.size());
 }
 
@@ -35,7 +36,8 @@ double varianceOf(const std::vector<float>& v)
 {
     const double mean = meanOf(v);
     double sum = 0;
-    for (const float x : v) sum += (x - mean) * (x - mean);
+    for (const float x : v)
+        sum += (x - mean) * (x - mean);
     return sum / static_cast<double>(v.size());
 }
 
@@ -75,7 +77,8 @@ void TestInitialise::glorotVarianceIsTwoOverTheFans()
     QFETCH(int, fanIn);
     QFETCH(int, fanOut);
     for (const InitKind kind : {InitKind::glorotUniform, InitKind::glorotNormal}) {
-        const std::vector<float> v = initialValues(parameter(kind, model::Dims(dims.begin(), dims.end()), fanIn, fanOut), 1, 2, 0);
+        const std::vector<float> v =
+            initialValues(parameter(kind, model::Dims(dims.begin(), dims.end()), fanIn, fanOut), 1, 2, 0);
         const double expected = 2.0 / (fanIn + fanOut);
         QVERIFY(varianceOf(v) > 0.9 * expected && varianceOf(v) < 1.1 * expected);
         QVERIFY(std::abs(meanOf(v)) < 4 * std::sqrt(expected / static_cast<double>(v.size())));
@@ -90,7 +93,7 @@ void TestInitialise::kaimingUniformStaysWithinItsBound()
     const double bound = std::sqrt(6.0 / 400);
     const auto [low, high] = std::minmax_element(v.begin(), v.end());
     QVERIFY(*low >= -bound && *high <= bound);
-    QVERIFY(*low < -0.99 * bound && *high > 0.99 * bound);
+    QVERIFY(*low<-0.99 * bound&& * high> 0.99 * bound);
 }
 
 void TestInitialise::normalKindsHaveTheirDeviation()
@@ -98,7 +101,10 @@ void TestInitialise::normalKindsHaveTheirDeviation()
     Parameter kaiming = parameter(InitKind::kaimingNormal, {400, 100}, 400, 100);
     kaiming.init.gain = std::sqrt(2.0);
     QVERIFY(std::abs(varianceOf(initialValues(kaiming, 1, 0, 0)) / (2.0 / 400) - 1) < 0.05);
-    QVERIFY(std::abs(varianceOf(initialValues(parameter(InitKind::lecunNormal, {400, 100}, 400, 100), 1, 0, 0)) / (1.0 / 400) - 1) < 0.05);
+    QVERIFY(std::abs(varianceOf(initialValues(parameter(InitKind::lecunNormal, {400, 100}, 400, 100), 1, 0, 0))
+                         / (1.0 / 400)
+                     - 1)
+            < 0.05);
     Parameter randn = parameter(InitKind::randn, {50000}, 1, 1);
     QVERIFY(std::abs(varianceOf(initialValues(randn, 1, 0, 0)) - 1) < 0.03);
     const std::vector<float> rand = initialValues(parameter(InitKind::rand, {50000}, 1, 1), 1, 0, 0);
@@ -149,7 +155,8 @@ void TestInitialise::orthogonalIsSemiOrthogonal()
     for (int i = 0; i < vectors; ++i) {
         for (int j = 0; j < vectors; ++j) {
             double dot = 0;
-            for (int k = 0; k < length; ++k) dot += rows >= columns ? at(k, i) * at(k, j) : at(i, k) * at(j, k);
+            for (int k = 0; k < length; ++k)
+                dot += rows >= columns ? at(k, i) * at(k, j) : at(i, k) * at(j, k);
             QVERIFY(std::abs(dot - (i == j ? 9 : 0)) < 1e-5);
         }
     }
@@ -186,7 +193,8 @@ void TestInitialise::valuesDependOnSeedLayerAndIndexOnly()
 
 void TestInitialise::generatorMatchesItsReference()
 {
-    // SplitMix64 of state 0 gives e220a8397b1dcdaf first, of state 1234567 it gives 6457827717110365317 (published values).
+    // SplitMix64 of state 0 gives e220a8397b1dcdaf first, of state 1234567 it gives 6457827717110365317 (published
+    // values).
     QCOMPARE(engine::mix(0), uint64_t{0xe220a8397b1dcdaf});
     QCOMPARE(engine::mix(1234567), uint64_t{6457827717110365317u});
 }
@@ -199,7 +207,8 @@ void TestInitialise::normalNumbersHaveNormalMoments()
     int withinOne = 0;
     for (int i = 0; i < kCount; ++i) {
         const double x = random.normal();
-        for (int k = 1; k <= 4; ++k) sums[k] += std::pow(x, k);
+        for (int k = 1; k <= 4; ++k)
+            sums[k] += std::pow(x, k);
         withinOne += std::abs(x) < 1 ? 1 : 0;
     }
     QVERIFY(std::abs(sums[1] / kCount) < 0.01);
@@ -213,8 +222,10 @@ void TestInitialise::belowIsUniform()
 {
     Random random(5);
     int counts[6] = {};
-    for (int i = 0; i < 60000; ++i) ++counts[random.below(6)];
-    for (const int count : counts) QVERIFY(std::abs(count - 10000) < 400); // more than four deviations
+    for (int i = 0; i < 60000; ++i)
+        ++counts[random.below(6)];
+    for (const int count : counts)
+        QVERIFY(std::abs(count - 10000) < 400); // more than four deviations
 }
 
 QTEST_GUILESS_MAIN(TestInitialise)

@@ -20,11 +20,7 @@ namespace {
 // Sample i holds the value i everywhere and the label i % 7; reading can be slow or fail.
 class CountingSource final : public engine::DataSource {
 public:
-    explicit CountingSource(int64_t size, model::Dims shape = {2})
-        : m_size(size)
-        , m_shape(std::move(shape))
-    {
-    }
+    explicit CountingSource(int64_t size, model::Dims shape = {2}) : m_size(size), m_shape(std::move(shape)) {}
     int64_t size() const override { return m_size; }
     model::Dims sampleShape() const override { return m_shape; }
     int64_t classes() const override { return 7; }
@@ -35,7 +31,8 @@ public:
         const auto n = static_cast<size_t>(model::product(m_shape));
         for (size_t i = 0; i < indices.size(); ++i) {
             if (indices[i] == failAt) throw std::runtime_error("the disk is gone");
-            for (size_t k = 0; k < n; ++k) batch.x[i * n + k] = static_cast<float>(indices[i]);
+            for (size_t k = 0; k < n; ++k)
+                batch.x[i * n + k] = static_cast<float>(indices[i]);
             batch.labels[i] = static_cast<int32_t>(indices[i] % 7);
         }
         reads.fetch_add(1);
@@ -123,8 +120,10 @@ void TestLoader::unshuffledBatchesAreInOrder()
     const Seen seen = takeAll(source, options(4, false), 3);
     QCOMPARE(seen.counts, (std::vector<int64_t>{4, 4, 2}));
     QCOMPARE(seen.x.size(), size_t{20});
-    for (size_t i = 0; i < 20; ++i) QCOMPARE(seen.x[i], static_cast<float>(i / 2));
-    for (size_t i = 0; i < 10; ++i) QCOMPARE(seen.labels[i], static_cast<int32_t>(i % 7));
+    for (size_t i = 0; i < 20; ++i)
+        QCOMPARE(seen.x[i], static_cast<float>(i / 2));
+    for (size_t i = 0; i < 10; ++i)
+        QCOMPARE(seen.labels[i], static_cast<int32_t>(i % 7));
 }
 
 void TestLoader::shuffledEpochsArePermutationsAndDiffer()
@@ -179,7 +178,11 @@ void TestLoader::tinyDataSpansEpochs()
     const CountingSource source(3, {1});
     LoaderOptions o = options(3, true, 4); // eight epochs in flight at once
     const Seen seen = takeAll(source, o, 40);
-    for (size_t e = 0; e < 40; ++e) QCOMPARE(std::set<float>(seen.x.begin() + static_cast<std::ptrdiff_t>(3 * e), seen.x.begin() + static_cast<std::ptrdiff_t>(3 * e + 3)).size(), size_t{3});
+    for (size_t e = 0; e < 40; ++e)
+        QCOMPARE(std::set<float>(seen.x.begin() + static_cast<std::ptrdiff_t>(3 * e),
+                                 seen.x.begin() + static_cast<std::ptrdiff_t>(3 * e + 3))
+                     .size(),
+                 size_t{3});
     o.workers = 0;
     QVERIFY(takeAll(source, o, 40) == seen);
 }
@@ -192,7 +195,8 @@ void TestLoader::batchesLimitsTheStream()
         o.batches = 3;
         source.reads = 0;
         auto loader = *Loader::make(source, o);
-        for (int i = 0; i < 3; ++i) QVERIFY(loader->next().has_value());
+        for (int i = 0; i < 3; ++i)
+            QVERIFY(loader->next().has_value());
         const auto more = loader->next();
         QVERIFY(!more.has_value());
         QCOMPARE(more.error().code, base::ErrorCode::notFound);
@@ -229,7 +233,8 @@ void TestLoader::aFailureComesInItsTurn()
     CountingSource source(100);
     source.failAt = 25;
     auto loader = *Loader::make(source, options(10, false, workers));
-    for (int i = 0; i < 2; ++i) QVERIFY(loader->next().has_value());
+    for (int i = 0; i < 2; ++i)
+        QVERIFY(loader->next().has_value());
     const auto failed = loader->next();
     QVERIFY(!failed.has_value());
     QVERIFY2(failed.error().message.find("batch 3 of epoch 1") != std::string::npos, failed.error().message.c_str());
@@ -288,12 +293,14 @@ void TestLoader::workersHaveTracksAndSpans()
     o.transforms = {{Kind::normalise, 0, 1, true}, {Kind::noise, 1}};
     {
         auto loader = *Loader::make(source, o, {&recorder, caller, session::Phase::dataWait});
-        for (int i = 0; i < 6; ++i) QVERIFY(loader->next().has_value());
+        for (int i = 0; i < 6; ++i)
+            QVERIFY(loader->next().has_value());
     }
     QVERIFY(recorder.finish().has_value());
     const session::SessionPtr s = builder.build();
     std::set<std::string> names;
-    for (const session::Track& track : s->tracks()) names.insert(track.name);
+    for (const session::Track& track : s->tracks())
+        names.insert(track.name);
     QCOMPARE(names, (std::set<std::string>{"training", "loader 0", "loader 1"}));
     std::map<std::string, int> counts;
     const session::SpanTable& spans = s->spans();
@@ -308,7 +315,9 @@ void TestLoader::workersHaveTracksAndSpans()
             QCOMPARE(s->string(s->labels()[spans.label[spans.parent[row]]].name), std::string_view("make batch"));
         }
     }
-    QCOMPARE(counts, (std::map<std::string, int>{{"make batch", 6}, {"read", 6}, {"Normalise per batch", 6}, {"Noise", 6}, {"order samples", 1}}));
+    QCOMPARE(counts,
+             (std::map<std::string, int>{
+                 {"make batch", 6}, {"read", 6}, {"Normalise per batch", 6}, {"Noise", 6}, {"order samples", 1}}));
 }
 
 void TestLoader::callerSpansAreInItsPhase()
@@ -324,7 +333,8 @@ void TestLoader::callerSpansAreInItsPhase()
     const session::SessionPtr s = builder.build();
     QCOMPARE(s->tracks().size(), size_t{1});
     QCOMPARE(s->spans().size(), size_t{2}); // make batch, read
-    for (const uint32_t label : s->spans().label) QCOMPARE(s->labels()[label].phase, session::Phase::dataWait);
+    for (const uint32_t label : s->spans().label)
+        QCOMPARE(s->labels()[label].phase, session::Phase::dataWait);
 }
 
 void TestLoader::normaliseShiftsAndScales()
@@ -360,7 +370,8 @@ void TestLoader::shiftMovesAndFillsWithZero()
                 for (int y = 0; y < 3; ++y) {
                     for (int x = 0; x < 3; ++x) {
                         const int fx = x - dx, fy = y - dy;
-                        const float expected = fx < 0 || fx > 2 || fy < 0 || fy > 2 ? 0.0f : image[static_cast<size_t>(fy * 3 + fx)];
+                        const float expected =
+                            fx < 0 || fx > 2 || fy < 0 || fy > 2 ? 0.0f : image[static_cast<size_t>(fy * 3 + fx)];
                         equal = equal && batch.x[static_cast<size_t>(y * 3 + x)] == expected;
                     }
                 }
@@ -399,7 +410,8 @@ void TestLoader::perBatchGivesTheSameValues()
     LoaderOptions o = options(10, true);
     o.transforms = {{Kind::normalise, 3, 2}, {Kind::flipHorizontal, 0.5}, {Kind::shift, 2}, {Kind::noise, 1}};
     const Seen perSample = takeAll(source, o, 6);
-    for (TransformSpec& transform : o.transforms) transform.perBatch = true;
+    for (TransformSpec& transform : o.transforms)
+        transform.perBatch = true;
     QVERIFY(takeAll(source, o, 6) == perSample);
 }
 

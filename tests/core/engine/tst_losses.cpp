@@ -26,7 +26,9 @@ LossSpec specOf(LossKind kind)
 
 double lossOf(LossKind kind, const std::vector<float>& yhat, const std::vector<float>& y, int64_t outputs = 1)
 {
-    return evaluateLoss(specOf(kind), yhat.data(), nullptr, y.data(), static_cast<int64_t>(yhat.size()) / outputs, outputs, nullptr).loss;
+    return evaluateLoss(specOf(kind), yhat.data(), nullptr, y.data(), static_cast<int64_t>(yhat.size()) / outputs,
+                        outputs, nullptr)
+        .loss;
 }
 
 // -sum(y .* logsoftmax(x)) / count, straight from the definition in double.
@@ -35,8 +37,10 @@ double referenceCrossEntropy(const std::vector<float>& x, const std::vector<int3
     double total = 0;
     for (size_t r = 0; r < labels.size(); ++r) {
         double max = -1e300, sum = 0;
-        for (size_t j = 0; j < outputs; ++j) max = std::max<double>(max, x[r * outputs + j]);
-        for (size_t j = 0; j < outputs; ++j) sum += std::exp(x[r * outputs + j] - max);
+        for (size_t j = 0; j < outputs; ++j)
+            max = std::max<double>(max, x[r * outputs + j]);
+        for (size_t j = 0; j < outputs; ++j)
+            sum += std::exp(x[r * outputs + j] - max);
         total += std::log(sum) + max - x[r * outputs + static_cast<size_t>(labels[r])];
     }
     return total / static_cast<double>(labels.size());
@@ -108,22 +112,35 @@ void TestLosses::documentedCrossentropyExamples()
 {
     // softmax(reshape(-7:7, 3, 5)) with labels 0, 1, 2, 1, 0 -> 1.6076053; its logits give the same.
     std::vector<float> logits(15), probabilities(15);
-    for (int i = 0; i < 15; ++i) logits[static_cast<size_t>(i)] = static_cast<float>(i - 7);
+    for (int i = 0; i < 15; ++i)
+        logits[static_cast<size_t>(i)] = static_cast<float>(i - 7);
     for (size_t r = 0; r < 5; ++r) {
         const double sum = std::exp(-2.0) + std::exp(-1.0) + 1;
-        for (size_t j = 0; j < 3; ++j) probabilities[r * 3 + j] = static_cast<float>(std::exp(static_cast<double>(j) - 2) / sum);
+        for (size_t j = 0; j < 3; ++j)
+            probabilities[r * 3 + j] = static_cast<float>(std::exp(static_cast<double>(j) - 2) / sum);
     }
     const std::vector<int32_t> labels{0, 1, 2, 1, 0};
-    QVERIFY(std::abs(evaluateLoss(specOf(LossKind::crossentropy), probabilities.data(), labels.data(), nullptr, 5, 3, nullptr).loss - 1.6076053) < 1e-6);
-    QVERIFY(std::abs(evaluateLoss(specOf(LossKind::logitcrossentropy), logits.data(), labels.data(), nullptr, 5, 3, nullptr).loss - 1.6076053) < 1e-6);
+    QVERIFY(std::abs(evaluateLoss(specOf(LossKind::crossentropy), probabilities.data(), labels.data(), nullptr, 5, 3,
+                                  nullptr)
+                         .loss
+                     - 1.6076053)
+            < 1e-6);
+    QVERIFY(
+        std::abs(
+            evaluateLoss(specOf(LossKind::logitcrossentropy), logits.data(), labels.data(), nullptr, 5, 3, nullptr).loss
+            - 1.6076053)
+        < 1e-6);
 
     // reshape(vcat(-9:0, 0:9, 7.5f0), 3, 7) with labels "abcabaa" -> 1.5791205.
     std::vector<float> seven;
-    for (int i = -9; i <= 0; ++i) seven.push_back(static_cast<float>(i));
-    for (int i = 0; i <= 9; ++i) seven.push_back(static_cast<float>(i));
+    for (int i = -9; i <= 0; ++i)
+        seven.push_back(static_cast<float>(i));
+    for (int i = 0; i <= 9; ++i)
+        seven.push_back(static_cast<float>(i));
     seven.push_back(7.5f);
     const std::vector<int32_t> letters{0, 1, 2, 0, 1, 0, 0};
-    const double loss = evaluateLoss(specOf(LossKind::logitcrossentropy), seven.data(), letters.data(), nullptr, 7, 3, nullptr).loss;
+    const double loss =
+        evaluateLoss(specOf(LossKind::logitcrossentropy), seven.data(), letters.data(), nullptr, 7, 3, nullptr).loss;
     QVERIFY2(std::abs(loss - 1.5791205) < 1e-6, qPrintable(QString::number(loss, 'g', 12)));
 }
 
@@ -169,7 +186,8 @@ void TestLosses::labelGradientIsTheDerivative()
     const double a = evaluateLoss(spec, yhat.data(), labels.data(), nullptr, 2, 3, fromLabels.data()).loss;
     const double b = evaluateLoss(spec, yhat.data(), nullptr, oneHot.data(), 2, 3, fromTargets.data()).loss;
     QVERIFY(std::abs(a - b) < 1e-7);
-    for (size_t i = 0; i < 6; ++i) QVERIFY(std::abs(fromLabels[i] - fromTargets[i]) < 1e-6f);
+    for (size_t i = 0; i < 6; ++i)
+        QVERIFY(std::abs(fromLabels[i] - fromTargets[i]) < 1e-6f);
 }
 
 void TestLosses::sumAggregateIsMeanTimesCount()
@@ -188,11 +206,13 @@ void TestLosses::sumAggregateIsMeanTimesCount()
 void TestLosses::exponentialIsAccurate()
 {
     std::vector<float> x;
-    for (float v = -87; v < 88; v += 0.00731f) x.push_back(v);
+    for (float v = -87; v < 88; v += 0.00731f)
+        x.push_back(v);
     std::vector<float> y = x;
     engine::expInPlace(y.data(), static_cast<int64_t>(y.size()));
     double worst = 0;
-    for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(y[i] / std::exp(static_cast<double>(x[i])) - 1));
+    for (size_t i = 0; i < x.size(); ++i)
+        worst = std::max(worst, std::abs(y[i] / std::exp(static_cast<double>(x[i])) - 1));
     QVERIFY2(worst < 2e-7, qPrintable(QString::number(worst)));
     std::vector<float> special{-kInf, -1000, 0, 1000, kInf, kNan};
     engine::expInPlace(special.data(), 6);
@@ -208,7 +228,8 @@ void TestLosses::softmaxOfManyShapesMatchesTheDefinition_data()
 {
     QTest::addColumn<int>("count");
     QTest::addColumn<int>("outputs");
-    for (const auto& [count, outputs] : {std::pair{64, 10}, {1, 2}, {3, 1}, {7, 17}, {700, 3}, {2, 5000}, {1, 4096}, {5, 1000}}) {
+    for (const auto& [count, outputs] :
+         {std::pair{64, 10}, {1, 2}, {3, 1}, {7, 17}, {700, 3}, {2, 5000}, {1, 4096}, {5, 1000}}) {
         QTest::newRow(qPrintable(QString("%1x%2").arg(count).arg(outputs))) << count << outputs;
     }
 }
@@ -220,16 +241,19 @@ void TestLosses::softmaxOfManyShapesMatchesTheDefinition()
     const size_t n = static_cast<size_t>(outputs);
     const std::vector<float> x = someValues(static_cast<size_t>(count) * n, 8);
     std::vector<int32_t> labels(static_cast<size_t>(count));
-    for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>((i * 7) % n);
+    for (size_t i = 0; i < labels.size(); ++i)
+        labels[i] = static_cast<int32_t>((i * 7) % n);
     std::vector<float> gradient(x.size());
     const LossSpec spec = specOf(LossKind::logitcrossentropy);
     const double expected = referenceCrossEntropy(x, labels, n);
-    const double withGradient = evaluateLoss(spec, x.data(), labels.data(), nullptr, count, outputs, gradient.data()).loss;
+    const double withGradient =
+        evaluateLoss(spec, x.data(), labels.data(), nullptr, count, outputs, gradient.data()).loss;
     const double alone = evaluateLoss(spec, x.data(), labels.data(), nullptr, count, outputs, nullptr).loss;
     QVERIFY(std::abs(withGradient - expected) < 1e-6 * std::max(1.0, expected));
     QVERIFY(std::abs(alone - expected) < 1e-6 * std::max(1.0, expected));
     double rowSum = 0; // softmax - one-hot sums to zero in every row
-    for (size_t j = 0; j < n; ++j) rowSum += gradient[j];
+    for (size_t j = 0; j < n; ++j)
+        rowSum += gradient[j];
     QVERIFY(std::abs(rowSum) < 1e-6);
 }
 
@@ -245,7 +269,8 @@ void TestLosses::hugeLogitsDoNotOverflow()
     }
     const std::vector<float> low{-1e5f, -1e5f};
     const int32_t zero = 0;
-    QVERIFY(std::abs(evaluateLoss(spec, low.data(), &zero, nullptr, 1, 2, gradient.data()).loss - std::log(2.0)) < 1e-7);
+    QVERIFY(std::abs(evaluateLoss(spec, low.data(), &zero, nullptr, 1, 2, gradient.data()).loss - std::log(2.0))
+            < 1e-7);
     QCOMPARE(gradient[1], 0.5f);
 }
 
@@ -269,10 +294,13 @@ void TestLosses::nanStaysWithinItsRow()
     const std::vector<float> x{1, kNan, 2, 1, 2, 3};
     const std::vector<int32_t> labels{0, 2};
     std::vector<float> gradient(6);
-    const LossResult result = evaluateLoss(specOf(LossKind::logitcrossentropy), x.data(), labels.data(), nullptr, 2, 3, gradient.data());
+    const LossResult result =
+        evaluateLoss(specOf(LossKind::logitcrossentropy), x.data(), labels.data(), nullptr, 2, 3, gradient.data());
     QVERIFY(std::isnan(result.loss));
-    for (size_t j = 0; j < 3; ++j) QVERIFY(std::isnan(gradient[j]));
-    for (size_t j = 3; j < 6; ++j) QVERIFY(std::isfinite(gradient[j]));
+    for (size_t j = 0; j < 3; ++j)
+        QVERIFY(std::isnan(gradient[j]));
+    for (size_t j = 3; j < 6; ++j)
+        QVERIFY(std::isfinite(gradient[j]));
     QCOMPARE(result.correct, int64_t{1});
 }
 
@@ -280,14 +308,16 @@ void TestLosses::correctCountsTheFirstMaximum()
 {
     const std::vector<float> x{5, 5, 1, 5, 5, 1, 0, 1, 2};
     const std::vector<int32_t> labels{0, 1, 2};
-    QCOMPARE(evaluateLoss(specOf(LossKind::logitcrossentropy), x.data(), labels.data(), nullptr, 3, 3, nullptr).correct, int64_t{2});
+    QCOMPARE(evaluateLoss(specOf(LossKind::logitcrossentropy), x.data(), labels.data(), nullptr, 3, 3, nullptr).correct,
+             int64_t{2});
 }
 
 void TestLosses::oneOutputTakesTheLabelAsValue()
 {
     const std::vector<float> yhat{.9f, .2f, .6f};
     const std::vector<int32_t> labels{1, 0, 0};
-    const LossResult result = evaluateLoss(specOf(LossKind::binarycrossentropy), yhat.data(), labels.data(), nullptr, 3, 1, nullptr);
+    const LossResult result =
+        evaluateLoss(specOf(LossKind::binarycrossentropy), yhat.data(), labels.data(), nullptr, 3, 1, nullptr);
     const double eps = 1.1920929e-07;
     const double expected = -(std::log(.9 + eps) + std::log(.8 + eps) + std::log(.4 + eps)) / 3;
     QVERIFY(std::abs(result.loss - expected) < 1e-6);

@@ -54,10 +54,14 @@ void TestOptimiser::trajectoriesFollowTheFormulas_data()
     QTest::addColumn<QList<double>>("expected");
     QTest::newRow("Descent") << int(RuleKind::descent) << 0.1 << 0.0 << QList<double>{.8, .64, .512};
     QTest::newRow("Momentum") << int(RuleKind::momentum) << 0.01 << 0.0 << QList<double>{.98, .9424, .889712};
-    QTest::newRow("Nesterov") << int(RuleKind::nesterov) << 0.001 << 0.0 << QList<double>{.9962, .99079444, .983957577128};
-    QTest::newRow("RMSProp") << int(RuleKind::rmsProp) << 0.001 << 0.0 << QList<double>{.99683772239, .994547010138, .992630674367};
-    QTest::newRow("Adam") << int(RuleKind::adam) << 0.001 << 0.0 << QList<double>{.999000000005, .998000026214, .997000096065};
-    QTest::newRow("AdamW") << int(RuleKind::adamW) << 0.001 << 0.01 << QList<double>{.998990000005, .997980036577, .99697012733};
+    QTest::newRow("Nesterov") << int(RuleKind::nesterov) << 0.001 << 0.0
+                              << QList<double>{.9962, .99079444, .983957577128};
+    QTest::newRow("RMSProp") << int(RuleKind::rmsProp) << 0.001 << 0.0
+                             << QList<double>{.99683772239, .994547010138, .992630674367};
+    QTest::newRow("Adam") << int(RuleKind::adam) << 0.001 << 0.0
+                          << QList<double>{.999000000005, .998000026214, .997000096065};
+    QTest::newRow("AdamW") << int(RuleKind::adamW) << 0.001 << 0.01
+                           << QList<double>{.998990000005, .997980036577, .99697012733};
 }
 
 void TestOptimiser::trajectoriesFollowTheFormulas()
@@ -72,10 +76,12 @@ void TestOptimiser::trajectoriesFollowTheFormulas()
     Optimiser optimiser(spec, kSize);
     std::vector<float> w(kSize, 1.0f), g(kSize);
     for (const double value : expected) {
-        for (size_t i = 0; i < w.size(); ++i) g[i] = 2 * w[i];
+        for (size_t i = 0; i < w.size(); ++i)
+            g[i] = 2 * w[i];
         optimiser.beginStep();
         optimiser.update(w.data(), g.data(), 0, kSize);
-        for (const float x : w) QVERIFY2(std::abs(x - value) < 4e-7, qPrintable(QString::number(x, 'g', 10)));
+        for (const float x : w)
+            QVERIFY2(std::abs(x - value) < 4e-7, qPrintable(QString::number(x, 'g', 10)));
     }
     QCOMPARE(optimiser.stepCount(), int64_t{3});
 }
@@ -93,7 +99,8 @@ void TestOptimiser::descentIsThatOfOptimisersTests()
 
 void TestOptimiser::momentumStateIsThatOfOptimisersTests()
 {
-    // Momentum(.1) on g = [25, 33]: the state, and so the first step, is [2.5, 3.3]; a zero gradient then moves by ρ of it.
+    // Momentum(.1) on g = [25, 33]: the state, and so the first step, is [2.5, 3.3]; a zero gradient then moves by ρ of
+    // it.
     Optimiser optimiser(rule(RuleKind::momentum, 0.1), 2);
     float w[] = {0, 0}, g[] = {25, 33};
     optimiser.beginStep();
@@ -107,8 +114,8 @@ void TestOptimiser::momentumStateIsThatOfOptimisersTests()
 
 void TestOptimiser::fluxTrainDoctest()
 {
-    // Dense(2 => 1, leakyrelu; init = ones), Momentum(0.1), x = [0.2, -0.3], y = 0.4, loss 100 sum(abs(m(x) - y)): after
-    // two steps the bias is 10.19.
+    // Dense(2 => 1, leakyrelu; init = ones), Momentum(0.1), x = [0.2, -0.3], y = 0.4, loss 100 sum(abs(m(x) - y)):
+    // after two steps the bias is 10.19.
     const float x[] = {0.2f, -0.3f};
     float w[] = {1, 1, 0}, g[3];
     Optimiser optimiser(rule(RuleKind::momentum, 0.1), 3);
@@ -177,7 +184,8 @@ void TestOptimiser::weightDecayAddsToTheGradient()
     optimiser.modify(w, g, 0, 3);
     optimiser.update(w, g, 0, 3);
     const float expected[] = {-.1f, 7, 87};
-    for (int i = 0; i < 3; ++i) QVERIFY(std::abs(w[i] - expected[i]) < 1e-5f);
+    for (int i = 0; i < 3; ++i)
+        QVERIFY(std::abs(w[i] - expected[i]) < 1e-5f);
 }
 
 void TestOptimiser::clipGradBoundsEachComponent()
@@ -262,12 +270,14 @@ void TestOptimiser::rangesInThreadsEqualOnePass()
         other.join();
     }
     // Equal but for the rounding of the loops' remainders.
-    for (size_t i = 0; i < a.size(); ++i) QVERIFY(std::abs(a[i] - b[i]) <= 1e-6f * std::abs(a[i]));
+    for (size_t i = 0; i < a.size(); ++i)
+        QVERIFY(std::abs(a[i] - b[i]) <= 1e-6f * std::abs(a[i]));
 }
 
 void TestOptimiser::paddingStaysZero()
 {
-    for (const RuleKind kind : {RuleKind::descent, RuleKind::momentum, RuleKind::nesterov, RuleKind::rmsProp, RuleKind::adam, RuleKind::adamW}) {
+    for (const RuleKind kind : {RuleKind::descent, RuleKind::momentum, RuleKind::nesterov, RuleKind::rmsProp,
+                                RuleKind::adam, RuleKind::adamW}) {
         OptimiserSpec spec = rule(kind, 0.1);
         spec.lambda = 0.1;
         spec.modifiers = {{Modifier::Kind::weightDecay, 0.1}, {Modifier::Kind::clipNorm, 1}};
@@ -278,7 +288,8 @@ void TestOptimiser::paddingStaysZero()
             optimiser.modify(w, g, 0, 16);
             optimiser.update(w, g, 0, 16);
         }
-        for (int i = 2; i < 16; ++i) QCOMPARE(w[i], 0.0f);
+        for (int i = 2; i < 16; ++i)
+            QCOMPARE(w[i], 0.0f);
         QVERIFY(w[0] != 1.0f);
     }
 }

@@ -75,7 +75,10 @@ Run runAll(const model::ModelFile& file, const TrainOptions& options, NaiveBacke
     return run;
 }
 
-std::string nameOf(const session::Session& s, size_t row) { return std::string(s.string(s.labels()[s.spans().label[row]].name)); }
+std::string nameOf(const session::Session& s, size_t row)
+{
+    return std::string(s.string(s.labels()[s.spans().label[row]].name));
+}
 
 // A sink whose disk is full after some steps.
 class FullDisk final : public session::SessionSink {
@@ -98,8 +101,14 @@ public:
         if (m_steps < room) builder.addStep(step);
         ++m_steps;
     }
-    void addSpans(base::TrackId track, std::span<const session::SpanRecord> spans) override { builder.addSpans(track, spans); }
-    void addCounterSamples(base::CounterId counter, std::span<const session::CounterRecord> samples) override { builder.addCounterSamples(counter, samples); }
+    void addSpans(base::TrackId track, std::span<const session::SpanRecord> spans) override
+    {
+        builder.addSpans(track, spans);
+    }
+    void addCounterSamples(base::CounterId counter, std::span<const session::CounterRecord> samples) override
+    {
+        builder.addCounterSamples(counter, samples);
+    }
     base::Status flush() override
     {
         if (m_steps <= room) return {};
@@ -177,7 +186,8 @@ void TestTrainer::equalSeedsGiveEqualRuns()
     const Run b = runAll(file, options, backend);
     options.seed = 6;
     const Run c = runAll(file, options, backend);
-    for (size_t i = 0; i < 25; ++i) QCOMPARE(a.session->steps()[i].loss, b.session->steps()[i].loss);
+    for (size_t i = 0; i < 25; ++i)
+        QCOMPARE(a.session->steps()[i].loss, b.session->steps()[i].loss);
     QVERIFY(a.session->steps()[24].loss != c.session->steps()[24].loss);
 }
 
@@ -210,7 +220,8 @@ void TestTrainer::warmupIsMarked()
 {
     NaiveBackend backend;
     const Run run = runAll(denseFile(), stepsOf(9, 4), backend);
-    for (const session::StepRow& step : run.session->steps()) QCOMPARE(step.warmup, step.index < 4);
+    for (const session::StepRow& step : run.session->steps())
+        QCOMPARE(step.warmup, step.index < 4);
 }
 
 void TestTrainer::spansNestAsStepPhaseLayer()
@@ -247,10 +258,13 @@ void TestTrainer::spansNestAsStepPhaseLayer()
     QCOMPARE(steps, 7);
     QCOMPARE(layers, 7);
     QCOMPARE(setups, 1);
-    for (const Phase phase : {Phase::dataWait, Phase::hostToDevice, Phase::forward, Phase::loss, Phase::backward, Phase::optimiser, Phase::deviceToHost})
+    for (const Phase phase : {Phase::dataWait, Phase::hostToDevice, Phase::forward, Phase::loss, Phase::backward,
+                              Phase::optimiser, Phase::deviceToHost})
         QCOMPARE(phases[phase], 7);
-    for (const session::StepRow& step : s.steps()) QVERIFY(step.duration > 0);
-    for (size_t i = 1; i < s.steps().size(); ++i) QVERIFY(s.steps()[i].start >= s.steps()[i - 1].start + s.steps()[i - 1].duration);
+    for (const session::StepRow& step : s.steps())
+        QVERIFY(step.duration > 0);
+    for (size_t i = 1; i < s.steps().size(); ++i)
+        QVERIFY(s.steps()[i].start >= s.steps()[i - 1].start + s.steps()[i - 1].duration);
 }
 
 void TestTrainer::evaluationIsOutsideSteps()
@@ -294,7 +308,8 @@ void TestTrainer::layersEnvironmentAndCountersAreRecorded()
     QCOMPARE(s.environmentValue("option.seed"), std::string_view("0"));
     QVERIFY(s.environmentValue("data.source").find("synthetic") == 0);
     std::map<std::string, size_t> samples;
-    for (size_t c = 0; c < s.counters().size(); ++c) samples[s.counters()[c].name] = s.counterSamples(base::CounterId(c)).value.size();
+    for (size_t c = 0; c < s.counters().size(); ++c)
+        samples[s.counters()[c].name] = s.counterSamples(base::CounterId(c)).value.size();
     QCOMPARE(samples["loss"], size_t{10});
     QCOMPARE(samples["queue depth"], size_t{10});
     QCOMPARE(samples["test accuracy"], size_t{1});
@@ -310,7 +325,9 @@ void TestTrainer::workersAreOnTheirOwnTracks()
     QCOMPARE(run.session->tracks().size(), size_t{3});
     int made = 0;
     for (size_t row = 0; row < run.session->spans().size(); ++row) {
-        if (nameOf(*run.session, row) == "make batch" && run.session->labels()[run.session->spans().label[row]].phase == Phase::loading) ++made;
+        if (nameOf(*run.session, row) == "make batch"
+            && run.session->labels()[run.session->spans().label[row]].phase == Phase::loading)
+            ++made;
     }
     QCOMPARE(made, 20); // no batch beyond the last step
 }
@@ -383,9 +400,12 @@ void TestTrainer::pauseHoldsBetweenSteps()
         calls = call + 1;
         if (call == 4) trainer.pause();
     };
-    QVERIFY(trainer.start(denseFile(), stepsOf(8), backend, &builder, {}, [&](const TrainStatus& status) {
-        if (status.state == TrainState::paused) paused = true;
-    }).has_value());
+    QVERIFY(trainer
+                .start(denseFile(), stepsOf(8), backend, &builder, {},
+                       [&](const TrainStatus& status) {
+                           if (status.state == TrainState::paused) paused = true;
+                       })
+                .has_value());
     QVERIFY(QTest::qWaitFor([&] { return paused.load(); }, 20000));
     QTest::qWait(200);
     QCOMPARE(calls.load(), int64_t{5});
@@ -457,10 +477,14 @@ void TestTrainer::failuresBecomeErrors_data()
 {
     QTest::addColumn<QString>("what");
     QTest::addColumn<QString>("part");
-    QTest::newRow("self-check") << "check" << "wrong results";
-    QTest::newRow("exception in build") << "build" << "a bug in the backend";
-    QTest::newRow("exception in a step") << "step" << "broken step";
-    QTest::newRow("missing data") << "data" << "does not exist";
+    QTest::newRow("self-check") << "check"
+                                << "wrong results";
+    QTest::newRow("exception in build") << "build"
+                                        << "a bug in the backend";
+    QTest::newRow("exception in a step") << "step"
+                                         << "broken step";
+    QTest::newRow("missing data") << "data"
+                                  << "does not exist";
 }
 
 void TestTrainer::failuresBecomeErrors()
@@ -469,7 +493,8 @@ void TestTrainer::failuresBecomeErrors()
     QFETCH(QString, part);
     NaiveBackend backend;
     model::ModelFile file = denseFile();
-    if (what == "check") backend.hooks.selfCheck = base::fail(ErrorCode::unavailable, "this library computes wrong results");
+    if (what == "check")
+        backend.hooks.selfCheck = base::fail(ErrorCode::unavailable, "this library computes wrong results");
     if (what == "build") backend.hooks.failBuild = true;
     if (what == "step") {
         backend.hooks.onForward = [](int64_t call) {
@@ -482,10 +507,12 @@ void TestTrainer::failuresBecomeErrors()
     }
     const Run run = runAll(file, stepsOf(10), backend);
     QVERIFY(!run.result.has_value());
-    QVERIFY2(run.result.error().message.find(part.toStdString()) != std::string::npos, run.result.error().message.c_str());
+    QVERIFY2(run.result.error().message.find(part.toStdString()) != std::string::npos,
+             run.result.error().message.c_str());
     QCOMPARE(run.statuses.back().state, TrainState::failed);
     QCOMPARE(run.session->steps().size(), size_t(what == "step" ? 3 : 0)); // everything up to it is there
-    QVERIFY(std::any_of(run.session->tables().quality.begin(), run.session->tables().quality.end(), [](const auto& row) { return row.code == "run-failed"; }));
+    QVERIFY(std::any_of(run.session->tables().quality.begin(), run.session->tables().quality.end(),
+                        [](const auto& row) { return row.code == "run-failed"; }));
 }
 
 void TestTrainer::badOptionsAreRefused_data()
@@ -500,10 +527,13 @@ void TestTrainer::badOptionsAreRefused_data()
     QTest::newRow("negative steps") << -1 << 0 << 0 << 0 << 0 << 0 << "-1 steps";
     QTest::newRow("negative epochs") << 0 << -2 << 0 << 0 << 0 << 0 << "-2 epochs";
     QTest::newRow("negative warm-up") << 10 << 0 << -1 << 0 << 0 << 0 << "-1 warm-up";
-    QTest::newRow("warm-up beyond steps") << 10 << 0 << 11 << 0 << 0 << 0 << "11 warm-up steps are more than the 10 steps";
-    QTest::newRow("warm-up beyond epochs") << 0 << 1 << 11 << 0 << 0 << 0 << "11 warm-up steps are more than the 10 steps";
+    QTest::newRow("warm-up beyond steps")
+        << 10 << 0 << 11 << 0 << 0 << 0 << "11 warm-up steps are more than the 10 steps";
+    QTest::newRow("warm-up beyond epochs")
+        << 0 << 1 << 11 << 0 << 0 << 0 << "11 warm-up steps are more than the 10 steps";
     QTest::newRow("negative batch") << 10 << 0 << 0 << -4 << 0 << 0 << "a batch of -4";
-    QTest::newRow("large batch") << 10 << 0 << 0 << 321 << 0 << 0 << "a batch of 321 samples is larger than the data set of 320";
+    QTest::newRow("large batch") << 10 << 0 << 0 << 321 << 0 << 0
+                                 << "a batch of 321 samples is larger than the data set of 320";
     QTest::newRow("negative threads") << 10 << 0 << 0 << 0 << -1 << 0 << "-1 threads";
     QTest::newRow("negative workers") << 10 << 0 << 0 << 0 << 0 << -1 << "-1 loader workers";
 }
@@ -526,7 +556,8 @@ void TestTrainer::badOptionsAreRefused()
     const Run run = runAll(denseFile(), options, backend);
     QVERIFY(!run.result.has_value());
     QCOMPARE(run.result.error().code, ErrorCode::invalidArgument);
-    QVERIFY2(run.result.error().message.find(part.toStdString()) != std::string::npos, run.result.error().message.c_str());
+    QVERIFY2(run.result.error().message.find(part.toStdString()) != std::string::npos,
+             run.result.error().message.c_str());
 }
 
 void TestTrainer::statusIsReportedSparingly()
@@ -538,7 +569,8 @@ void TestTrainer::statusIsReportedSparingly()
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     QVERIFY(run.result.has_value());
     int running = 0;
-    for (const TrainStatus& status : run.statuses) running += status.state == TrainState::running ? 1 : 0;
+    for (const TrainStatus& status : run.statuses)
+        running += status.state == TrainState::running ? 1 : 0;
     QVERIFY(running >= 2); // the change of state and at least one report
     QVERIFY2(running <= 2 * seconds + 2, qPrintable(QString("%1 reports in %2 s").arg(running).arg(seconds)));
     const TrainStatus& last = run.statuses.back();

@@ -17,7 +17,9 @@ thread_local int64_t t_allocations = 0; // of the calling thread
 void* countedAllocation(size_t size, size_t alignment)
 {
     ++t_allocations;
-    void* p = alignment <= alignof(std::max_align_t) ? std::malloc(size) : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    void* p = alignment <= alignof(std::max_align_t)
+        ? std::malloc(size)
+        : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
     if (p == nullptr) throw std::bad_alloc();
     return p;
 }
@@ -25,7 +27,10 @@ void* countedAllocation(size_t size, size_t alignment)
 } // namespace
 
 void* operator new(size_t size) { return countedAllocation(size, 1); }
-void* operator new(size_t size, std::align_val_t alignment) { return countedAllocation(size, static_cast<size_t>(alignment)); }
+void* operator new(size_t size, std::align_val_t alignment)
+{
+    return countedAllocation(size, static_cast<size_t>(alignment));
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
@@ -44,8 +49,10 @@ public:
     model::Dims targetShape() const override { return {}; }
     void read(std::span<const int64_t> indices, engine::Batch& batch) const override
     {
-        for (size_t i = 0; i < indices.size() * 16; ++i) batch.x[i] = static_cast<float>(i);
-        for (size_t i = 0; i < indices.size(); ++i) batch.labels[i] = 0;
+        for (size_t i = 0; i < indices.size() * 16; ++i)
+            batch.x[i] = static_cast<float>(i);
+        for (size_t i = 0; i < indices.size(); ++i)
+            batch.labels[i] = 0;
         ++reads;
         if (reads == 20) before = t_allocations;
         if (reads == 60) after = t_allocations;
@@ -89,7 +96,8 @@ void TestWarmStep::theTrainingThreadAllocatesNothing()
     file.data.samples = 100; // with a smaller last batch
     file.data.batchSize = 32;
     file.data.shuffle = true;
-    file.data.transforms = {{model::DataSpec::Transform::Kind::normalise, 0.5, 0.5}, {model::DataSpec::Transform::Kind::noise, 0.1}};
+    file.data.transforms = {{model::DataSpec::Transform::Kind::normalise, 0.5, 0.5},
+                            {model::DataSpec::Transform::Kind::noise, 0.1}};
     file.dataGiven = true;
     testing::NaiveBackend backend;
     int64_t before = -1, after = -1;
@@ -122,7 +130,8 @@ void TestWarmStep::theLoaderAllocatesNothing()
     options.transforms = {{engine::TransformSpec::Kind::flipHorizontal, 0.5}, {engine::TransformSpec::Kind::shift, 1}};
     {
         auto loader = *engine::Loader::make(source, options);
-        for (int i = 0; i < 80; ++i) QVERIFY(loader->next().has_value());
+        for (int i = 0; i < 80; ++i)
+            QVERIFY(loader->next().has_value());
     }
     QVERIFY(source.before >= 0);
     QCOMPARE(source.after - source.before, int64_t{0});
