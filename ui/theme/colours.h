@@ -1,0 +1,69 @@
+// Colours of the workbench: one table per appearance, and the colours of flame graph frames.
+// Owner: ui/theme. Thread: plain values, any.
+//
+// Frame hues follow the part of the step and stay apart for the common kinds of colour blindness (after Okabe and Ito,
+// 2008); the name decides the shade. Both depend on nothing but their arguments, so that a name keeps its colour in
+// every file, window and run.
+#pragma once
+
+#include <QColor>
+#include <QPalette>
+#include <QStringView>
+
+namespace stepscope::theme {
+
+// What a frame stands for. The views map the colour classes of core/present to it, one to one and in this order.
+enum class FrameRole {
+    root,
+    step,
+    setup,
+    dataWait,
+    hostToDevice,
+    forward,
+    loss,
+    backward,
+    optimiser,
+    deviceToHost,
+    loading,
+    evaluation,
+    naive,     // deliberately naive code
+    slow,      // reference implementations and layout conversions
+    creation,  // making primitives
+    remainder, // what no probe covers
+    other,
+};
+inline constexpr int kFrameRoleCount = 17;
+
+struct Colours {
+    bool dark = false;
+    QColor window, panel, base, alternate; // from the back to the front
+    QColor text, dimText, disabledText;
+    QColor line, strongLine;
+    QColor accent, accentText, selection, selectionText;
+    QColor good, warning, error;           // as text or marks on `base`
+    QColor bar, barDisturbed, median, tail; // histogram
+    QColor match;                          // search hits
+};
+
+const Colours& lightColours();
+const Colours& darkColours();
+
+struct FrameColours {
+    QColor fill;
+    QColor text;
+};
+// Fill of a frame and the text colour on it; their contrast is at least 4.5 : 1.
+FrameColours frameColours(bool dark, FrameRole role, QStringView name);
+// The middle shade of a role, for legends.
+QColor roleColour(bool dark, FrameRole role);
+
+// Contrast ratio by WCAG 2.1, 1 to 21.
+double contrastRatio(const QColor& a, const QColor& b);
+// Black or white, whichever stands out more on the fill; never below 4.5 : 1.
+QColor readableOn(const QColor& fill);
+// FNV-1a of the UTF-8 bytes: equal in every process.
+quint32 stableHash(QStringView text);
+
+QPalette toPalette(const Colours& colours);
+
+} // namespace stepscope::theme
