@@ -1,0 +1,150 @@
+#include "tests/support/made_session.h"
+#include "ui/state/workbench.h"
+
+#include <QDir>
+#include <QFile>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <semaphore>
+
+using namespace stepscope;
+
+class TestWorkbench : public QObject {
+    Q_OBJECT
+
+    struct Fixture {
+        QTemporaryDir directory;
+        QSettings settings{directory.filePath("settings.ini"), QSettings::IniFormat};
+        jobs::JobRunner jobs;
+        state::RecentFiles recent{settings};
+        state::Services services;
+        Fixture()
+        {
+            services.recordingsDirectory = directory.filePath("recordings").toStdString();
+            services.openSession = [](const std::string& path, std::stop_token, const base::Progress&) -> base::Result<session::SessionPtr> {
+                if (path.find("bad") != std::string::npos)
+                    return base::fail(base::ErrorCode::wrongFormat, "not a session", {path, 0}, "choose another file");
+                return support::madeSession();
+            };
+            services.saveSession = [](const session::Session&, const std::string& path, std::stop_token, const base::Progress&) -> base::Status {
+                if (path.find("full") != std::string::npos) return base::fail(base::ErrorCode::diskFull, "no space left", {path});
+                QFile file(QString::fromStdString(path));
+                return file.open(QIODevice::WriteOnly) ? base::Status() : base::fail(base::ErrorCode::io, "cannot write");
+            };
+        }
+    };
+
+private slots:
+    void openingShowsTheSessionAndRemembersTheFile()
+    {
+        Fixture f;
+        state::Workbench bench(f.services, f.jobs, f.recent);
+        QSignalSpy changed(&bench, &state::Workbench::sessionChanged);
+        bench.open("/x/run.stepscope");
+        QVERIFY(bench.opening());
+        QVERIFY(changed.wait());
+        QVERIFY(!bench.opening());
+        QCOMPARE(bench.session()->steps().size(), size_t{4});
+        QCOMPARE(bench.path(), QString("/x/run.stepscope"));
+        QCOMPARE(f.recent.files(), QStringList{"/x/run.stepscope"});
+        // A new list reads the same settings.
+        QCOMPARE(state::RecentFiles(f.settings).files(), QStringList{"/x/run.stepscope"});
+    }
+
+    void aFailureKeepsTheOpenSession()
+    {
+        Fixture f;
+        state::Workbench bench(f.services, f.jobs, f.recent);
+        bench.show(support::madeSession(), "/x/good.stepscope");
+        QSignalSpy failed(&bench, &state::Workbench::failed);
+        bench.open("/x/bad.stepscope");
+        QVERIFY(failed.wait());
+        QVERIFY(bench.session() != nullptr);
+        QCOMPARE(bench.path(), QString("/x/good.stepscope"));
+        QVERIFY(failed.first().first().toString().contains("bad.stepscope"));
+        QVERIFY(f.recent.files().isEmpty());
+    }
+
+    void openingCanBeCancelled()
+    {
+        Fixture f;
+        std::binary_semaphore go(0);
+        f.services.openSession = [&](const std::string&, std::stop_token, const base::Progress&) -> base::Result<session::SessionPtr> {
+            go.acquire();
+            return support::madeSession();
+        };
+        state::Workbench bench(f.services, f.jobs, f.recent);
+        bench.open("/x/slow.stepscope");
+        bench.cancelOpening();
+        QVERIFY(!bench.opening());
+        go.release();
+        QTRY_COMPARE(f.jobs.running(), 0);
+        QVERIFY(bench.session() == nullptr);
+    }
+
+    void modelFilesGoToTheRunPanel()
+    {
+        Fixture f;
+        state::Workbench bench(f.services, f.jobs, f.recent);
+        QSignalSpy requested(&bench, &state::Workbench::modelRequested);
+        bench.open("/x/model.jl");
+        QCOMPARE(requested.size(), 1);
+        QVERIFY(!bench.opening());
+    }
+
+    void savingARecordingMovesItOutOfTheOwnFolder()
+    {
+        Fixture f;
+        state::Workbench bench(f.services, f.jobs, f.recent);
+        QDir().mkpath(f.directory.filePath("recordings"));
+        const QString recording = f.directory.filePath("recordings/run.stepscope");
+        QFile file(recording);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.close();
+        bench.show(support::madeSession(), recording);
+        QVERIFY(bench.unsaved());
+        QSignalSpy saved(&bench, &state::Workbench::saved);
+        const QString target = f.directory.filePath("kept.stepscope");
+        bench.saveAs(target);
+        QVERIFY(bench.saving());
+        QVERIFY(saved.wait());
+        QVERIFY(!bench.unsaved());
+        QCOMPARE(bench.path(), target);
+        QVERIFY(QFile::exists(target));
+        QVERIFY(!QFile::exists(recording));
+    }
+
+    void aFullDiskKeepsTheRecording()
+    {
+        Fixture f;
+        state::Workbench bench(f.services, f.jobs, f.recent);
+        QDir().mkpath(f.directory.filePath("recordings"));
+        const QString recording = f.directory.filePath("recordings/run.stepscope");
+        QFile file(recording);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.close();
+        bench.show(support::madeSession(), recording);
+        QSignalSpy failed(&bench, &state::Workbench::failed);
+        bench.saveAs(f.directory.filePath("full.stepscope"));
+        QVERIFY(failed.wait());
+        QVERIFY(bench.unsaved());
+        QVERIFY(QFile::exists(recording));
+    }
+
+    void recentFilesAreNewestFirstAndBounded()
+    {
+        Fixture f;
+        for (int i = 0; i < 15; ++i) f.recent.add(QStringLiteral("/x/%1.stepscope").arg(i));
+        f.recent.add("/x/9.stepscope");
+        QCOMPARE(f.recent.files().size(), qsizetype{state::RecentFiles::kLimit});
+        QCOMPARE(f.recent.files().first(), QString("/x/9.stepscope"));
+        QCOMPARE(f.recent.files().count("/x/9.stepscope"), qsizetype{1});
+        QCOMPARE(f.recent.files().at(1), QString("/x/14.stepscope"));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestWorkbench)
+#include "tst_workbench.moc"

@@ -1,0 +1,35 @@
+// Services: what the program around the ui provides: files, the training backend and facts about this build.
+// Owner: ui/state; filled by app/desktop, or by tests with made-up ones. Thread: every function is called on a worker
+// thread unless it says otherwise.
+#pragma once
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/engine/backend.h"
+#include "core/model/model.h"
+#include "core/session/session.h"
+#include "core/session/session_sink.h"
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace stepscope::state {
+
+struct Services {
+    std::function<base::Result<session::SessionPtr>(const std::string& path, std::stop_token, const base::Progress&)> openSession;
+    std::function<base::Status(const session::Session&, const std::string& path, std::stop_token, const base::Progress&)>
+        saveSession;
+    // A new session file that a recording streams into.
+    std::function<base::Result<std::unique_ptr<session::SessionSink>>(const std::string& path)> createSink;
+    std::function<base::Result<std::unique_ptr<engine::Backend>>()> createBackend;
+    // Rows about the tool, the machine and the working directory of the model file.
+    std::function<std::vector<session::EnvironmentRow>(const model::ModelFile&)> environment;
+    std::string version;            // of the program
+    std::string samplesDirectory;   // models that come with it; may be empty
+    std::string recordingsDirectory; // where unsaved recordings are kept
+};
+
+} // namespace stepscope::state

@@ -1,0 +1,128 @@
+#include "ui/state/workbench.h"
+
+#include <QFile>
+#include <QFileInfo>
+
+namespace stepscope::state {
+
+Workbench::Workbench(const Services& services, jobs::JobRunner& jobs, RecentFiles& recent, QObject* parent)
+    : QObject(parent)
+    , m_services(services)
+    , m_jobs(jobs)
+    , m_recent(recent)
+{
+}
+
+Workbench::~Workbench() = default;
+
+void Workbench::open(const QString& path)
+{
+    if (QFileInfo(path).suffix().compare(QLatin1String("jl"), Qt::CaseInsensitive) == 0) {
+        emit modelRequested(path);
+        return;
+    }
+    m_jobs.start<session::SessionPtr>(
+        m_openSlot, tr("Opening %1").arg(QFileInfo(path).fileName()),
+        [open = m_services.openSession, file = path.toStdString()](std::stop_token stop, const base::Progress& progress) {
+            return open(file, stop, progress);
+        },
+        [this, path](base::Result<session::SessionPtr> result) { opened(std::move(result), path); });
+    emit openingChanged();
+}
+
+void Workbench::opened(base::Result<session::SessionPtr> result, const QString& path)
+{
+    emit openingChanged();
+    if (!result) {
+        m_recent.remove(path);
+        emit failed(tr("%1 could not be opened").arg(QFileInfo(path).fileName()), result.error());
+        return;
+    }
+    m_recent.add(path);
+    show(std::move(*result), path);
+}
+
+void Workbench::cancelOpening()
+{
+    m_openSlot.cancel();
+    emit openingChanged();
+}
+
+void Workbench::show(session::SessionPtr session, const QString& path)
+{
+    session::SessionPtr old = std::exchange(m_session, std::move(session));
+    m_path = path;
+    m_selectedLayer = {};
+    emit sessionChanged();
+    emit selectedLayerChanged();
+    emit qualityChanged();
+    m_jobs.dispose(std::move(old));
+}
+
+void Workbench::close()
+{
+    m_openSlot.cancel();
+    show(nullptr, {});
+    emit openingChanged();
+}
+
+void Workbench::saveAs(const QString& path)
+{
+    if (m_session == nullptr) return;
+    m_jobs.start<bool>(
+        m_saveSlot, tr("Saving %1").arg(QFileInfo(path).fileName()),
+        [save = m_services.saveSession, session = m_session, file = path.toStdString()](
+            std::stop_token stop, const base::Progress& progress) -> base::Result<bool> {
+            return save(*session, file, stop, progress).map([] { return true; });
+        },
+        [this, path, session = m_session](base::Result<bool> result) {
+            if (!result) {
+                emit failed(tr("%1 could not be saved").arg(QFileInfo(path).fileName()), result.error());
+                return;
+            }
+            m_recent.add(path);
+            if (session == m_session) {
+                // The copy in the program's own folder has done its duty; saving has read all of it.
+                const QString old = unsaved() ? m_path : QString();
+                m_path = path;
+                if (!old.isEmpty() && old != path && QFile::remove(old)) m_recent.remove(old);
+            }
+            emit saved(path);
+        });
+}
+
+bool Workbench::unsaved() const
+{
+    return m_session != nullptr && !m_services.recordingsDirectory.empty()
+        && QFileInfo(m_path).absolutePath() == QFileInfo(QString::fromStdString(m_services.recordingsDirectory)).absoluteFilePath();
+}
+
+std::vector<session::QualityRow> Workbench::quality() const
+{
+    return m_session == nullptr ? std::vector<session::QualityRow>() : m_session->quality();
+}
+
+void Workbench::setFilter(StepFilter filter)
+{
+    if (filter == m_filter) return;
+    m_filter = filter;
+    emit filterChanged();
+}
+
+void Workbench::selectLayer(base::LayerId layer)
+{
+    if (layer == m_selectedLayer) return;
+    m_selectedLayer = layer;
+    emit selectedLayerChanged();
+}
+
+void Workbench::setMeasuring(bool measuring)
+{
+    if (measuring == m_measuring) return;
+    m_measuring = measuring;
+    emit measuringChanged();
+}
+
+void Workbench::columnsLoaded() { emit qualityChanged(); }
+
+} // namespace stepscope::state

@@ -1,0 +1,91 @@
+// Workbench: the open session, what is selected in it, and whether a run is being measured. Views read it and listen to
+// its signals; they do not talk to each other.
+// Owner: ui/state. Thread: UI thread; files are read and written in jobs.
+#pragma once
+
+#include "core/base/error.h"
+#include "core/session/session.h"
+#include "ui/jobs/job_runner.h"
+#include "ui/state/recent_files.h"
+#include "ui/state/services.h"
+
+#include <QObject>
+#include <QString>
+
+#include <functional>
+#include <vector>
+
+namespace stepscope::state {
+
+// Which steps the views look at.
+struct StepFilter {
+    bool includeWarmup = false;
+    friend bool operator==(const StepFilter&, const StepFilter&) = default;
+};
+
+class Workbench : public QObject {
+    Q_OBJECT
+public:
+    Workbench(const Services& services, jobs::JobRunner& jobs, RecentFiles& recent, QObject* parent = nullptr);
+    ~Workbench() override;
+
+    const Services& services() const { return m_services; }
+    jobs::JobRunner& jobs() { return m_jobs; }
+    RecentFiles& recent() { return m_recent; }
+
+    // Opens a session file, or hands a model file (.jl) to the run panel by modelRequested(). The session that is open
+    // stays until the new one is read; a failure leaves it in place.
+    void open(const QString& path);
+    void cancelOpening();
+    bool opening() const { return m_openSlot.busy(); }
+    // Shows a session that is already in memory; `path` may be empty.
+    void show(session::SessionPtr session, const QString& path);
+    void saveAs(const QString& path);
+    bool saving() const { return m_saveSlot.busy(); }
+    void close();
+
+    const session::SessionPtr& session() const { return m_session; }
+    QString path() const { return m_path; }
+    // A recording that is only in the program's own folder so far.
+    bool unsaved() const;
+    std::vector<session::QualityRow> quality() const; // empty without a session
+
+    StepFilter filter() const { return m_filter; }
+    void setFilter(StepFilter filter);
+
+    base::LayerId selectedLayer() const { return m_selectedLayer; }
+    void selectLayer(base::LayerId layer);
+
+    // While a run is measured the window repaints as little as it can.
+    bool measuring() const { return m_measuring; }
+    void setMeasuring(bool measuring);
+
+    // Re-reads quality: loading the columns may have found damage.
+    void columnsLoaded();
+
+signals:
+    void sessionChanged();
+    void openingChanged();
+    void saved(const QString& path);
+    void failed(const QString& what, const stepscope::base::Error& error);
+    void filterChanged();
+    void selectedLayerChanged();
+    void measuringChanged();
+    void qualityChanged();
+    void modelRequested(const QString& path);
+
+private:
+    void opened(base::Result<session::SessionPtr> result, const QString& path);
+
+    const Services m_services;
+    jobs::JobRunner& m_jobs;
+    RecentFiles& m_recent;
+    jobs::JobSlot m_openSlot, m_saveSlot;
+    session::SessionPtr m_session;
+    QString m_path;
+    StepFilter m_filter;
+    base::LayerId m_selectedLayer;
+    bool m_measuring = false;
+};
+
+} // namespace stepscope::state
