@@ -1,0 +1,516 @@
+#include "ui/flame/flame_widget.h"
+
+#include "core/present/axis.h"
+#include "core/present/format.h"
+
+#include <QEvent>
+#include <QLabel>
+#include <QPainter>
+#include <QScrollBar>
+
+#include <algorithm>
+#include <cmath>
+
+namespace stepscope::flame {
+
+namespace {
+
+constexpr double kRowHeight = 21;
+constexpr double kGutter = 20; // left of the graph, for the name of the y axis
+constexpr double kAxis = 26;   // above it, for the x axis
+constexpr double kLargestScale = 1e6;
+
+QString fromUtf8(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+// Names from below the root down to the node.
+std::vector<std::string> namesTo(const analysis::FlameTree& tree, uint32_t node)
+{
+    std::vector<std::string> names;
+    for (; node != 0 && node != present::kNoNode; node = tree.node(node).parent) names.emplace_back(tree.name(node));
+    std::reverse(names.begin(), names.end());
+    return names;
+}
+
+// The node with these names in another tree; kNoNode when it has none.
+uint32_t nodeByNames(const analysis::FlameTree& tree, const std::vector<std::string>& names)
+{
+    uint32_t at = 0;
+    for (const std::string& name : names) {
+        uint32_t child = tree.node(at).firstChild;
+        while (child != present::kNoNode && tree.name(child) != name) child = tree.node(child).nextSibling;
+        if (child == present::kNoNode) return present::kNoNode;
+        at = child;
+    }
+    return at;
+}
+
+} // namespace
+
+FlameWidget::FlameWidget(const theme::Theme& theme, QWidget* parent)
+    : QAbstractScrollArea(parent)
+    , m_theme(theme)
+{
+    setFrameShape(QFrame::NoFrame);
+    setFocusPolicy(Qt::StrongFocus);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    viewport()->setMouseTracking(true);
+    m_painter.setFont(font());
+    m_details = new QLabel(viewport());
+    m_details->setObjectName(QStringLiteral("flameDetails"));
+    m_details->setAttribute(Qt::WA_TransparentForMouseEvents);
+    m_details->setTextFormat(Qt::RichText);
+    m_details->setMargin(8);
+    m_details->setFrameShape(QFrame::StyledPanel);
+    m_details->setAutoFillBackground(true);
+    m_details->hide();
+    setAccessibleName(tr("Flame graph"));
+    setAccessibleDescription(tr("Width is the share of the time, depth is what runs inside what. It is not a time axis."));
+    connect(&m_theme, &theme::Theme::changed, this, [this] {
+        m_painter.clear();
+        invalidate();
+    });
+}
+
+// --- content ---
+
+void FlameWidget::setTree(TreePtr tree)
+{
+    std::vector<std::string> zoomedPath, selectedPath;
+    if (m_tree != nullptr && tree != nullptr && m_tree->session == tree->session) {
+        if (!atHome()) zoomedPath = namesTo(*m_tree, zoomedNode());
+        if (m_selected != present::kNoNode) selectedPath = namesTo(*m_tree, m_selected);
+    }
+    m_tree = std::move(tree);
+    m_painter.clear();
+    m_selected = selectedPath.empty() ? present::kNoNode : nodeByNames(*m_tree, selectedPath);
+    const uint32_t zoomed = zoomedPath.empty() ? present::kNoNode : nodeByNames(*m_tree, zoomedPath);
+    m_history.reset(home());
+    if (zoomed != present::kNoNode) m_history.go({zoomed, 1, 0});
+    setHighlightedLayer(m_highlighted);
+    placeMoved();
+}
+
+void FlameWidget::setEmptyText(const QString& text)
+{
+    m_emptyText = text;
+    if (m_tree == nullptr) viewport()->update();
+}
+
+void FlameWidget::setRootAtBottom(bool atBottom)
+{
+    if (atBottom == m_rootAtBottom) return;
+    m_rootAtBottom = atBottom;
+    relayout();
+    verticalScrollBar()->setValue(atBottom ? verticalScrollBar()->maximum() : 0);
+}
+
+void FlameWidget::select(uint32_t node)
+{
+    if (node == m_selected) return;
+    m_selected = node;
+    viewport()->update();
+}
+
+void FlameWidget::setHighlightedLayer(base::LayerId layer)
+{
+    m_highlighted = layer;
+    m_highlightedNodes.clear();
+    if (m_tree != nullptr && layer.valid()) {
+        m_highlightedNodes.assign(m_tree->nodes.size(), 0);
+        for (const uint32_t node : present::nodesOfLayer(*m_tree, layer)) m_highlightedNodes[node] = 1;
+    }
+    viewport()->update();
+}
+
+// --- geometry ---
+
+QRectF FlameWidget::graphRect() const
+{
+    return QRectF(kGutter, kAxis, viewport()->width() - kGutter, viewport()->height() - kAxis);
+}
+
+double FlameWidget::graphWidth() const { return std::max(1.0, graphRect().width()); }
+
+double FlameWidget::contentLeft() const { return place().offset * graphWidth() * place().scale; }
+
+static double contentTop(const present::FlameLayout& layout, const QScrollBar* bar, double height, bool rootAtBottom)
+{
+    const double spare = height - layout.contentHeight;
+    return rootAtBottom && spare > 0 ? -spare : bar->value();
+}
+
+QRectF FlameWidget::viewportRect(const present::FlameRect& rect) const
+{
+    const QRectF graph = graphRect();
+    const double top = contentTop(m_layout, verticalScrollBar(), graph.height(), m_rootAtBottom);
+    return QRectF(graph.left() + rect.x - contentLeft(), graph.top() + rect.y - top, rect.w, rect.h);
+}
+
+const present::FlameRect* FlameWidget::rectAt(const QPointF& position) const
+{
+    const QRectF graph = graphRect();
+    if (m_tree == nullptr || !graph.contains(position)) return nullptr;
+    const double top = contentTop(m_layout, verticalScrollBar(), graph.height(), m_rootAtBottom);
+    return present::hit(m_layout, position.x() - graph.left() + contentLeft(), position.y() - graph.top() + top);
+}
+
+void FlameWidget::relayout()
+{
+    setHovered(nullptr, {});
+    if (m_tree == nullptr) {
+        m_layout = {};
+        updateScrollBar();
+        invalidate();
+        return;
+    }
+    present::FlameViewport view;
+    view.zoomed = zoomedNode();
+    view.width = graphWidth() * place().scale;
+    view.rowHeight = kRowHeight;
+    view.top = verticalScrollBar()->value();
+    view.height = graphRect().height() + kRowHeight;
+    view.rootAtBottom = m_rootAtBottom;
+    m_layout = present::layoutFlame(*m_tree, view);
+    ++m_layoutCount;
+    updateScrollBar();
+    invalidate();
+}
+
+void FlameWidget::updateScrollBar()
+{
+    const double height = graphRect().height();
+    const QSignalBlocker quiet(verticalScrollBar());
+    verticalScrollBar()->setPageStep(static_cast<int>(height));
+    verticalScrollBar()->setSingleStep(static_cast<int>(kRowHeight));
+    verticalScrollBar()->setRange(0, static_cast<int>(std::max(0.0, std::ceil(m_layout.contentHeight - height))));
+}
+
+void FlameWidget::invalidate()
+{
+    m_imageValid = false;
+    viewport()->update();
+}
+
+void FlameWidget::resizeEvent(QResizeEvent*) { relayout(); }
+
+void FlameWidget::scrollContentsBy(int, int) { relayout(); }
+
+void FlameWidget::changeEvent(QEvent* event)
+{
+    if (event->type() == QEvent::FontChange) {
+        m_painter.setFont(font());
+        invalidate();
+    }
+    QAbstractScrollArea::changeEvent(event);
+}
+
+// --- zoom ---
+
+FlamePlace FlameWidget::home() const
+{
+    const uint32_t step = m_tree != nullptr ? m_tree->stepNode() : present::kNoNode;
+    return {step != present::kNoNode ? step : 0, 1, 0};
+}
+
+void FlameWidget::placeMoved()
+{
+    runSearch();
+    relayout();
+    emit placeChanged();
+}
+
+void FlameWidget::go(const FlamePlace& place)
+{
+    m_magnifying = false;
+    if (place == m_history.current()) return;
+    m_history.go(place);
+    placeMoved();
+}
+
+void FlameWidget::zoomTo(uint32_t node)
+{
+    if (m_tree == nullptr || node >= m_tree->nodes.size()) return;
+    go({node, 1, 0});
+}
+
+void FlameWidget::undoZoom()
+{
+    m_magnifying = false;
+    if (m_history.undo()) placeMoved();
+}
+
+void FlameWidget::redoZoom()
+{
+    m_magnifying = false;
+    if (m_history.redo()) placeMoved();
+}
+
+void FlameWidget::showWhole() { go(home()); }
+
+void FlameWidget::zoomBy(double factor, double x)
+{
+    if (m_tree == nullptr || !(factor > 0)) return;
+    FlamePlace next = place();
+    const double width = graphWidth();
+    const double within = std::clamp(x - kGutter, 0.0, width);
+    // The share of the content under the mouse stays under the mouse.
+    double share = next.offset + within / (width * next.scale);
+    double scale = next.scale * factor;
+    if (scale < 1 && next.node != 0) {
+        // Out of the zoomed node: the same picture seen from its parent. The parent's own layout says where the node is.
+        const uint32_t parent = m_tree->node(next.node).parent;
+        present::FlameViewport view;
+        view.zoomed = parent;
+        view.width = 1;
+        view.minimumPixels = 0;
+        view.rowHeight = 1;
+        const present::FlameLayout layout = present::layoutFlame(*m_tree, view);
+        for (const present::FlameRect& rect : layout.rects) {
+            if (rect.node != next.node || rect.kind != present::FlameRectKind::frame || rect.w <= 0) continue;
+            share = rect.x + share * rect.w;
+            scale /= rect.w;
+            break;
+        }
+        next.node = parent;
+    }
+    next.scale = std::clamp(scale, 1.0, kLargestScale);
+    next.offset = std::clamp(share - within / (width * next.scale), 0.0, 1 - 1 / next.scale);
+    if (next == place()) return;
+    if (m_magnifying) m_history.replace(next);
+    else m_history.go(next);
+    m_magnifying = true;
+    placeMoved();
+}
+
+void FlameWidget::pan(const QPointF& delta)
+{
+    verticalScrollBar()->setValue(verticalScrollBar()->value() - static_cast<int>(std::lround(delta.y())));
+    FlamePlace next = place();
+    if (next.scale <= 1) return;
+    next.offset = std::clamp(next.offset - delta.x() / (graphWidth() * next.scale), 0.0, 1 - 1 / next.scale);
+    m_history.replace(next);
+    relayout();
+}
+
+void FlameWidget::ensureVisible(uint32_t node)
+{
+    const analysis::FlameNode& wanted = m_tree->node(node);
+    const auto total = [this](uint32_t id) { return static_cast<double>(m_tree->node(id).total); };
+    bool inside = false;
+    for (uint32_t at = node; at != present::kNoNode; at = m_tree->node(at).parent) inside |= at == zoomedNode();
+    const bool wide = inside && total(node) * graphWidth() >= 4 * total(zoomedNode());
+    if (!wide) {
+        // The widest ancestor that still shows the node.
+        uint32_t at = 0;
+        if (total(node) * graphWidth() < 4 * total(0))
+            for (at = node; wanted.parent != present::kNoNode && m_tree->node(at).parent != present::kNoNode
+                 && total(node) * graphWidth() >= 4 * total(m_tree->node(at).parent);)
+                at = m_tree->node(at).parent;
+        zoomTo(at);
+    }
+    const bool rootDrawn = m_tree->nodes[0].firstChild == present::kNoNode
+        || m_tree->node(m_tree->nodes[0].firstChild).nextSibling != present::kNoNode;
+    int row = wanted.depth - (rootDrawn ? 0 : 1);
+    if (m_rootAtBottom) row = m_layout.rows - 1 - row;
+    const double y = row * kRowHeight, height = graphRect().height();
+    QScrollBar* bar = verticalScrollBar();
+    if (y < bar->value()) bar->setValue(static_cast<int>(y - kRowHeight));
+    else if (y + 2 * kRowHeight > bar->value() + height) bar->setValue(static_cast<int>(y + 2 * kRowHeight - height));
+}
+
+// --- search ---
+
+void FlameWidget::setSearch(const present::NameMatcher& matcher)
+{
+    m_matcher = matcher;
+    m_currentMatch = -1;
+    runSearch();
+    invalidate();
+}
+
+void FlameWidget::runSearch()
+{
+    m_matches = m_tree != nullptr && m_matcher ? present::searchFlame(*m_tree, zoomedNode(), m_matcher) : present::FlameMatches();
+    if (m_currentMatch >= static_cast<int>(m_matches.nodes.size())) m_currentMatch = -1;
+    emit matchesChanged();
+}
+
+void FlameWidget::nextMatch(int direction)
+{
+    const int count = static_cast<int>(m_matches.nodes.size());
+    if (count == 0) return;
+    m_currentMatch = m_currentMatch < 0 ? (direction > 0 ? 0 : count - 1) : (m_currentMatch + direction + count) % count;
+    const int index = m_currentMatch;
+    const uint32_t node = m_matches.nodes[static_cast<size_t>(index)];
+    select(node);
+    ensureVisible(node);
+    // A zoom changes the list of visible matches: stay on the same node.
+    const auto at = std::find(m_matches.nodes.begin(), m_matches.nodes.end(), node);
+    m_currentMatch = at == m_matches.nodes.end() ? -1 : static_cast<int>(at - m_matches.nodes.begin());
+    emit matchesChanged();
+}
+
+// --- hover ---
+
+void FlameWidget::hoverAt(const QPointF& position) { setHovered(rectAt(position), position); }
+
+QString FlameWidget::detailsHtml(const present::FlameRect& rect) const
+{
+    const present::FlameDetails details = present::flameDetails(*m_tree, rect);
+    const theme::Colours& c = m_theme.colours();
+    QString html = QStringLiteral("<b>%1</b>").arg(fromUtf8(details.name).toHtmlEscaped());
+    if (!details.path.empty() && details.path != details.name)
+        html += QStringLiteral("<br><span style='color:%1'>%2</span>").arg(c.dimText.name(), fromUtf8(details.path).toHtmlEscaped());
+    html += QStringLiteral("<table cellspacing='0' cellpadding='1' style='margin-top:4px'>");
+    for (const present::DetailField& field : details.fields) {
+        html += QStringLiteral("<tr><td style='color:%1; padding-right:14px'>%2</td><td>%3</td></tr>")
+                    .arg(c.dimText.name(), fromUtf8(field.title).toHtmlEscaped(), fromUtf8(field.value).toHtmlEscaped());
+    }
+    return html + QStringLiteral("</table>");
+}
+
+void FlameWidget::setHovered(const present::FlameRect* rect, const QPointF& position)
+{
+    if (rect == nullptr) {
+        if (m_hovered != nullptr) viewport()->update();
+        m_hovered = nullptr;
+        m_details->hide();
+        return;
+    }
+    if (rect != m_hovered) {
+        m_hovered = rect;
+        QPalette palette = m_details->palette();
+        palette.setColor(QPalette::Window, m_theme.colours().panel);
+        m_details->setPalette(palette);
+        m_details->setText(detailsHtml(*rect));
+        m_details->setWordWrap(false);
+        m_details->setMaximumWidth(std::max(200, viewport()->width() - 16));
+        m_details->adjustSize();
+        if (m_details->sizeHint().width() > m_details->maximumWidth()) {
+            m_details->setWordWrap(true);
+            m_details->adjustSize();
+        }
+        viewport()->update();
+    }
+    // Beside the mouse, on the side with room, never under it.
+    const QSize size = m_details->size();
+    int x = static_cast<int>(position.x()) + 16, y = static_cast<int>(position.y()) + 18;
+    if (x + size.width() > viewport()->width() - 4) x = std::max(4, static_cast<int>(position.x()) - size.width() - 12);
+    if (y + size.height() > viewport()->height() - 4) y = std::max(4, static_cast<int>(position.y()) - size.height() - 12);
+    m_details->move(x, y);
+    m_details->show();
+    m_details->raise();
+}
+
+// --- painting ---
+
+void FlameWidget::paintEvent(QPaintEvent*)
+{
+    const theme::Colours& c = m_theme.colours();
+    QPainter painter(viewport());
+    if (m_tree == nullptr || m_tree->nodes.empty() || m_tree->nodes[0].total <= 0) {
+        painter.fillRect(viewport()->rect(), c.base);
+        painter.setPen(c.dimText);
+        const QString text = m_tree == nullptr ? m_emptyText : tr("The selected steps hold no recorded time.");
+        painter.drawText(viewport()->rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, text);
+        return;
+    }
+    const QRectF graph = graphRect();
+    // The screen may have changed since the image was made.
+    const double ratio = viewport()->devicePixelRatioF();
+    const QSize pixels(static_cast<int>(std::ceil(graph.width() * ratio)), static_cast<int>(std::ceil(graph.height() * ratio)));
+    if (m_image.size() != pixels || m_image.devicePixelRatio() != ratio) {
+        m_image = QImage(pixels, QImage::Format_RGB32);
+        m_image.setDevicePixelRatio(ratio);
+        m_imageValid = false;
+    }
+    if (!m_imageValid && !m_image.isNull()) {
+        FlamePaintOptions options;
+        options.dark = m_theme.dark();
+        options.background = c.base;
+        options.left = contentLeft();
+        options.top = contentTop(m_layout, verticalScrollBar(), graph.height(), m_rootAtBottom);
+        options.matched = searching() ? &m_matches.matched : nullptr;
+        m_painter.paint(m_image, *m_tree, m_layout, options);
+        m_imageValid = true;
+    }
+    painter.fillRect(viewport()->rect(), c.base);
+    painter.drawImage(graph.topLeft(), m_image);
+    paintAxis(painter);
+    painter.setClipRect(graph);
+    paintMarks(painter);
+}
+
+void FlameWidget::paintAxis(QPainter& painter)
+{
+    const theme::Colours& c = m_theme.colours();
+    const QRectF graph = graphRect();
+    painter.setFont(m_theme.small());
+    const QFontMetricsF metrics(painter.font());
+
+    // Time of the visible part, as a sum over all spans that were merged.
+    const double perPixel = static_cast<double>(m_tree->node(zoomedNode()).total) / (graph.width() * place().scale);
+    const double steps = std::max<double>(1, static_cast<double>(m_tree->steps));
+    const double from = contentLeft() * perPixel / steps, to = from + graph.width() * perPixel / steps;
+    const QString title = m_tree->steps > 0 ? tr("mean time per step (width is a share of the time, not a time axis)")
+                                            : tr("total time (width is a share of the time, not a time axis)");
+    const double titleWidth = metrics.horizontalAdvance(title);
+    painter.setPen(c.dimText);
+    const bool roomForTitle = titleWidth + 200 < graph.width();
+    if (roomForTitle) painter.drawText(QPointF(graph.right() - titleWidth - 6, metrics.ascent() + 4), title);
+
+    const std::vector<double> ticks = present::niceTicks(from, to, std::max(2, static_cast<int>(graph.width() / 130)));
+    const std::vector<std::string> labels = present::timeTickLabels(ticks);
+    const double limit = roomForTitle ? graph.right() - titleWidth - 16 : graph.right();
+    for (size_t i = 0; i < ticks.size(); ++i) {
+        const double x = graph.left() + (ticks[i] - from) / (to - from) * graph.width();
+        painter.setPen(c.strongLine);
+        painter.drawLine(QPointF(x, graph.top() - 5), QPointF(x, graph.top() - 1));
+        const QString label = fromUtf8(labels[i]);
+        const double left = x + 3;
+        painter.setPen(c.dimText);
+        if (left + metrics.horizontalAdvance(label) < limit) painter.drawText(QPointF(left, metrics.ascent() + 4), label);
+    }
+    painter.setPen(c.line);
+    painter.drawLine(QPointF(graph.left(), graph.top() - 1), QPointF(graph.right(), graph.top() - 1));
+
+    painter.save();
+    painter.setPen(c.dimText);
+    const QString depth = m_rootAtBottom ? tr("depth →") : tr("← depth");
+    painter.translate(kGutter / 2 + metrics.ascent() / 2 - 2, graph.top() + 8 + metrics.horizontalAdvance(depth));
+    painter.rotate(-90);
+    painter.drawText(QPointF(0, 0), depth);
+    painter.restore();
+}
+
+void FlameWidget::outline(QPainter& painter, const present::FlameRect& rect, const QColor& colour, double width) const
+{
+    painter.setPen(QPen(colour, width));
+    painter.setBrush(Qt::NoBrush);
+    const double inset = width / 2;
+    QRectF r = viewportRect(rect).adjusted(inset, inset, -inset - 1, -inset - 1);
+    r.setLeft(std::max(r.left(), kGutter - 4)); // the painter need not clip millions of pixels
+    r.setRight(std::min(r.right(), static_cast<double>(viewport()->width()) + 4));
+    if (r.width() > 0) painter.drawRect(r);
+}
+
+void FlameWidget::paintMarks(QPainter& painter)
+{
+    const theme::Colours& c = m_theme.colours();
+    const QRectF graph = graphRect();
+    const bool layers = !m_highlightedNodes.empty();
+    for (int row = 0; row < m_layout.rows; ++row) {
+        const auto [first, last] = FlamePainter::visibleRange(m_layout, row, contentLeft(), contentLeft() + graph.width());
+        for (size_t i = first; i < last; ++i) {
+            const present::FlameRect& rect = m_layout.rects[i];
+            if (rect.kind == present::FlameRectKind::remainder || rect.kind == present::FlameRectKind::merged) continue;
+            if (layers && m_highlightedNodes[rect.node] != 0) outline(painter, rect, c.accent, 2);
+            if (searching() && rect.node < m_matches.matched.size() && m_matches.matched[rect.node] != 0)
+                outline(painter, rect, c.match, 1.5);
+            if (rect.node == m_selected) outline(painter, rect, c.text, 2);
+        }
+    }
+    if (m_hovered != nullptr) outline(painter, *m_hovered, c.text, 1);
+}
+
+} // namespace stepscope::flame
