@@ -1,0 +1,105 @@
+#include "ui/views/run_options.h"
+
+#include <QComboBox>
+#include <QFormLayout>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSpinBox>
+#include <QThread>
+
+namespace stepscope::views {
+
+namespace {
+
+QSpinBox* spin(int low, int high, int value, const QString& special, const QString& tip, QWidget* parent)
+{
+    auto* box = new QSpinBox(parent);
+    box->setRange(low, high);
+    box->setValue(value);
+    if (!special.isEmpty()) box->setSpecialValueText(special);
+    box->setToolTip(tip);
+    box->setMinimumWidth(60);
+    return box;
+}
+
+} // namespace
+
+RunOptions::RunOptions(QWidget* parent)
+    : QWidget(parent)
+    , m_batch(spin(0, 1 << 20, 0, tr("as in file"), tr("Samples per step"), this))
+    , m_length(spin(1, 100000000, 500, {}, tr("How long to train"), this))
+    , m_unit(new QComboBox(this))
+    , m_warmup(spin(0, 1000000, 5, {}, tr("First steps that are left out of statistics"), this))
+    , m_threads(spin(0, 1024, 0, tr("automatic"), tr("Threads of a primitive; automatic chooses by timing, since more are often slower"), this))
+    , m_workers(spin(-1, 256, -1, tr("as in file"), tr("Threads that load data beside the training"), this))
+{
+    m_unit->addItem(tr("steps"));
+    m_unit->addItem(tr("epochs"));
+    m_unit->setToolTip(m_length->toolTip());
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setHorizontalSpacing(8);
+    grid->setVerticalSpacing(4);
+    const auto add = [&](int row, int column, const QString& text, QWidget* field) {
+        auto* label = new QLabel(text, this);
+        label->setBuddy(field);
+        grid->addWidget(label, row, column * 2);
+        grid->addWidget(field, row, column * 2 + 1);
+    };
+    auto* length = new QWidget(this);
+    auto* row = new QHBoxLayout(length);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(4);
+    row->addWidget(m_length, 1);
+    row->addWidget(m_unit);
+    auto* lengthLabel = new QLabel(tr("&Length"), this);
+    lengthLabel->setBuddy(m_length);
+    grid->addWidget(lengthLabel, 0, 0);
+    grid->addWidget(length, 0, 1, 1, 3);
+    add(1, 0, tr("&Batch"), m_batch);
+    add(1, 1, tr("Warm-&up"), m_warmup);
+    add(2, 0, tr("&Threads"), m_threads);
+    add(2, 1, tr("&Workers"), m_workers);
+    grid->setColumnStretch(1, 1);
+    grid->setColumnStretch(3, 1);
+    for (QSpinBox* box : {m_batch, m_length, m_warmup, m_threads, m_workers})
+        connect(box, &QSpinBox::valueChanged, this, &RunOptions::changed);
+    connect(m_unit, &QComboBox::activated, this, &RunOptions::unitChanged);
+}
+
+void RunOptions::unitChanged()
+{
+    // A number that made sense for the other unit rarely does for this one.
+    m_length->setValue(m_unit->currentIndex() == 1 ? 1 : 500);
+    emit changed();
+}
+
+void RunOptions::setDefaults(int64_t batchSize, int workers)
+{
+    m_batch->setSpecialValueText(tr("%1 (file)").arg(batchSize));
+    m_workers->setSpecialValueText(tr("%1 (file)").arg(workers));
+}
+
+engine::TrainOptions RunOptions::options() const
+{
+    engine::TrainOptions options;
+    (m_unit->currentIndex() == 1 ? options.epochs : options.steps) = m_length->value();
+    options.warmup = m_warmup->value();
+    options.batchSize = m_batch->value();
+    options.threads = m_threads->value();
+    if (m_workers->value() >= 0) options.workers = m_workers->value();
+    return options;
+}
+
+void RunOptions::setOptions(const engine::TrainOptions& options)
+{
+    m_unit->setCurrentIndex(options.epochs > 0 && options.steps == 0 ? 1 : 0);
+    m_length->setValue(static_cast<int>(options.steps > 0 ? options.steps : std::max<int64_t>(1, options.epochs)));
+    m_warmup->setValue(static_cast<int>(options.warmup));
+    m_batch->setValue(static_cast<int>(options.batchSize));
+    m_threads->setValue(options.threads);
+    m_workers->setValue(options.workers.value_or(-1));
+}
+
+} // namespace stepscope::views
