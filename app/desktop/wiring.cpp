@@ -1,0 +1,46 @@
+#include "app/desktop/wiring.h"
+
+#include "core/onednn/onednn_backend.h"
+#include "core/recording/environment.h"
+#include "core/storage/session_file.h"
+#include "core/storage/session_writer.h"
+
+#include <QStandardPaths>
+
+#include <filesystem>
+
+namespace stepscope::desktop {
+
+state::Services makeServices()
+{
+    state::Services services;
+    services.openSession = [](const std::string& path, std::stop_token stop, const base::Progress& progress) {
+        return storage::openSession(path, stop, progress);
+    };
+    services.saveSession = [](const session::Session& session, const std::string& path, std::stop_token stop,
+                              const base::Progress& progress) {
+        return storage::saveSession(session, path, storage::Existing::replace, stop, progress);
+    };
+    services.createSink = [](const std::string& path) -> base::Result<std::unique_ptr<session::SessionSink>> {
+        auto writer = storage::SessionWriter::create(path, storage::Existing::refuse);
+        if (!writer) return base::fail(writer.error());
+        return std::unique_ptr<session::SessionSink>(std::move(*writer));
+    };
+    services.createBackend = []() -> base::Result<std::unique_ptr<engine::Backend>> {
+        return onednn::createBackend({onednn::defaultTuningFile()});
+    };
+    services.environment = [](const model::ModelFile& file) {
+        // The revision is that of the folder with the model, which is what the user changes between runs.
+        const std::filesystem::path folder = std::filesystem::path(file.file).parent_path();
+        std::vector<session::EnvironmentRow> rows = recording::collectEnvironment(folder.empty() ? "." : folder);
+        rows.push_back({"tool.name", "stepscope-ui"});
+        return rows;
+    };
+    services.version = STEPSCOPE_VERSION;
+    services.samplesDirectory = ":/models";
+    services.recordingsDirectory =
+        (QStandardPaths::writableLocation(QStandardPaths::AppLocalDataLocation) + QStringLiteral("/recordings")).toStdString();
+    return services;
+}
+
+} // namespace stepscope::desktop

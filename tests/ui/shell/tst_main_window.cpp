@@ -1,0 +1,388 @@
+#include "idle_backend.h"
+#include "tests/support/made_session.h"
+#include "ui/flame/flame_widget.h"
+#include "ui/histogram/histogram_widget.h"
+#include "ui/models/report_table.h"
+#include "ui/shell/main_window.h"
+#include "ui/shell/message_bar.h"
+#include "ui/shell/status_strip.h"
+#include "ui/views/model_editor.h"
+
+#include <QDir>
+#include <QDockWidget>
+#include <QDropEvent>
+#include <QElapsedTimer>
+#include <QFile>
+#include <QLabel>
+#include <QMenu>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTimer>
+#include <QUrl>
+
+#include <memory>
+#include <semaphore>
+
+using namespace stepscope;
+
+namespace {
+
+constexpr auto kModel = "model = Chain(Dense(4 => 2))\nloss = mse\noptimiser = Descent(0.1)\ndata = Random(samples = 64, batchsize = 8)\n";
+
+// Keeps what is recorded in a SessionBuilder and leaves a file, as the real sink does.
+class MemorySink : public session::SessionSink {
+public:
+    MemorySink(const std::string& path, std::shared_ptr<session::SessionPtr> result) : m_path(path), m_result(std::move(result)) {}
+    void addString(std::string_view text) override { m_builder.addString(text); }
+    void addTrack(const session::Track& row) override { m_builder.addTrack(row); }
+    void addLabel(const session::Label& row) override { m_builder.addLabel(row); }
+    void addLayer(const session::LayerRow& row) override { m_builder.addLayer(row); }
+    void addPrimitive(const session::PrimitiveRow& row) override { m_builder.addPrimitive(row); }
+    void addCounter(const session::CounterRow& row) override { m_builder.addCounter(row); }
+    void addEnvironment(const session::EnvironmentRow& row) override { m_builder.addEnvironment(row); }
+    void addQuality(const session::QualityRow& row) override { m_builder.addQuality(row); }
+    void setModelText(std::string_view text) override { m_builder.setModelText(text); }
+    void addStep(const session::StepRow& row) override { m_builder.addStep(row); }
+    void addSpans(session::TrackId track, std::span<const session::SpanRecord> spans) override { m_builder.addSpans(track, spans); }
+    void addCounterSamples(session::CounterId id, std::span<const session::CounterRecord> samples) override
+    {
+        m_builder.addCounterSamples(id, samples);
+    }
+    base::Status flush() override { return {}; }
+    base::Status finish() override
+    {
+        *m_result = m_builder.build();
+        QFile file(QString::fromStdString(m_path));
+        return file.open(QIODevice::WriteOnly) ? base::Status() : base::fail(base::ErrorCode::io, "cannot write");
+    }
+
+private:
+    std::string m_path;
+    std::shared_ptr<session::SessionPtr> m_result;
+    session::SessionBuilder m_builder;
+};
+
+struct Fixture {
+    QTemporaryDir directory;
+    QSettings settings{directory.filePath("settings.ini"), QSettings::IniFormat};
+    theme::Theme theme;
+    jobs::JobRunner jobs;
+    state::RecentFiles recent{settings};
+    std::shared_ptr<session::SessionPtr> recorded = std::make_shared<session::SessionPtr>();
+    state::Services services = makeServices();
+    std::unique_ptr<state::Workbench> workbench;
+    std::unique_ptr<state::RunController> runs;
+    std::unique_ptr<shell::MainWindow> window;
+
+    state::Services makeServices()
+    {
+        state::Services made;
+        made.openSession = [recorded = recorded](const std::string& path, std::stop_token, const base::Progress&)
+            -> base::Result<session::SessionPtr> {
+            if (path.find("recordings") != std::string::npos) return *recorded;
+            if (path.find("bad") != std::string::npos)
+                return base::fail(base::ErrorCode::newerVersion, "written by a newer Stepscope", {path}, "update this program");
+            if (path.find("repaired") != std::string::npos) {
+                support::MadeSession session;
+                session.builder.addQuality({"cut-short", 1, "The recording was cut short"});
+                session.builder.addQuality({"lost-spans", 12, "Spans were lost"});
+                return session.build();
+            }
+            return support::madeSession();
+        };
+        made.saveSession = [](const session::Session&, const std::string&, std::stop_token, const base::Progress&) { return base::Status(); };
+        made.createSink = [recorded = recorded](const std::string& path) -> base::Result<std::unique_ptr<session::SessionSink>> {
+            return std::unique_ptr<session::SessionSink>(std::make_unique<MemorySink>(path, recorded));
+        };
+        made.createBackend = []() -> base::Result<std::unique_ptr<engine::Backend>> { return std::make_unique<test::IdleBackend>(); };
+        made.recordingsDirectory = directory.filePath("recordings").toStdString();
+        made.version = "test";
+        return made;
+    }
+
+    void open()
+    {
+        workbench = std::make_unique<state::Workbench>(services, jobs, recent);
+        runs = std::make_unique<state::RunController>(*workbench);
+        window = std::make_unique<shell::MainWindow>(*workbench, *runs, theme, settings);
+        window->show();
+        QVERIFY(QTest::qWaitForWindowExposed(window.get()));
+    }
+    ~Fixture() { jobs.shutdown(); }
+
+    template <class T>
+    T* find(const QString& name = {}) { return window->findChild<T*>(name); }
+    void load(const QString& path = "/x/run.stepscope")
+    {
+        workbench->open(path);
+        QTRY_COMPARE(jobs.running(), 0);
+        QVERIFY(workbench->session() != nullptr);
+    }
+    void typeModel()
+    {
+        find<views::ModelEditor>()->setPlainText(kModel);
+        QTest::qWait(300);
+        QTRY_COMPARE(jobs.running(), 0);
+        QTRY_VERIFY2(find<QPushButton>("start")->isEnabled(), qPrintable(find<QLabel>("modelMessage")->text()));
+    }
+};
+
+} // namespace
+
+class TestMainWindow : public QObject {
+    Q_OBJECT
+private slots:
+    void aSessionFillsEveryView()
+    {
+        Fixture f;
+        f.open();
+        QVERIFY(f.find<flame::FlameWidget>()->tree() == nullptr);
+        f.load();
+        QVERIFY(f.find<flame::FlameWidget>()->tree() != nullptr);
+        // Three steps without the warm-up step: 1, 2 and 3 µs.
+        QCOMPARE(f.find<flame::FlameWidget>()->tree()->stepTotal, base::TimeNs{6000});
+        QCOMPARE(f.find<histogram::HistogramWidget>()->data()->summary.median, 2000.0);
+        for (models::ReportTable* table : f.window->findChildren<models::ReportTable*>()) QVERIFY(table->model().rowCount() > 0);
+        QVERIFY(f.window->windowTitle().startsWith("run"));
+        f.workbench->close();
+        QTRY_COMPARE(f.jobs.running(), 0);
+        QVERIFY(f.find<flame::FlameWidget>()->tree() == nullptr);
+    }
+
+    void aRowOfTheLayerTableHighlightsTheFlameGraphAndBack()
+    {
+        Fixture f;
+        f.open();
+        f.load();
+        auto* table = f.window->dock("layers")->findChild<models::ReportTable*>();
+        auto* graph = f.find<flame::FlameWidget>();
+        int row = -1;
+        for (int i = 0; i < table->QTableView::model()->rowCount(); ++i)
+            if (table->QTableView::model()->index(i, 0).data().toString().contains("conv1")) row = i;
+        QVERIFY(row >= 0);
+        table->selectRow(row);
+        QCOMPARE(f.workbench->selectedLayer(), base::LayerId(1u));
+        table->clearSelection();
+        QVERIFY(!f.workbench->selectedLayer().valid());
+        uint32_t node = present::nodesOfLayer(*graph->tree(), base::LayerId(3u)).front();
+        graph->select(node);
+        emit graph->selectionChanged(node);
+        QCOMPARE(f.workbench->selectedLayer(), base::LayerId(3u));
+        QCOMPARE(table->selectionModel()->selectedRows().size(), qsizetype{1});
+    }
+
+    void theWarmupSwitchChangesEveryView()
+    {
+        Fixture f;
+        f.open();
+        f.load();
+        f.workbench->setFilter({true});
+        QTRY_COMPARE(f.jobs.running(), 0);
+        QCOMPARE(f.find<flame::FlameWidget>()->tree()->stepTotal, base::TimeNs{16000});
+        QCOMPARE(f.find<histogram::HistogramWidget>()->data()->histogram.count, int64_t{4});
+    }
+
+    void aBadFileIsAMessageAndTheSessionStays()
+    {
+        Fixture f;
+        f.open();
+        f.load();
+        f.workbench->open("/x/bad.stepscope");
+        QTRY_VERIFY(f.window->messages().isVisible());
+        QVERIFY(f.window->messages().text().contains("newer Stepscope"));
+        QVERIFY(f.window->messages().text().contains("update this program"));
+        QVERIFY(f.workbench->session() != nullptr);
+    }
+
+    void droppedFilesOpen()
+    {
+        Fixture f;
+        f.open();
+        QMimeData data;
+        data.setUrls({QUrl::fromLocalFile("/x/dropped.stepscope")});
+        QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(f.window.get(), &enter);
+        QVERIFY(enter.isAccepted());
+        QDropEvent drop({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(f.window.get(), &drop);
+        QTRY_VERIFY(f.workbench->session() != nullptr);
+        QCOMPARE(f.workbench->path(), QString("/x/dropped.stepscope"));
+    }
+
+    void textIsNotAcceptedAsAFile()
+    {
+        Fixture f;
+        f.open();
+        QMimeData data;
+        data.setText("hello");
+        QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(f.window.get(), &enter);
+        QVERIFY(!enter.isAccepted());
+    }
+
+    void theBadgeTellsWhatWasRepaired()
+    {
+        Fixture f;
+        f.open();
+        f.load("/x/run.stepscope");
+        auto* strip = f.find<shell::StatusStrip>();
+        QCOMPARE(strip->badgeText(), QString("complete"));
+        f.load("/x/repaired.stepscope");
+        QVERIFY2(strip->badgeText().contains('2'), qPrintable(strip->badgeText()));
+    }
+
+    void closingWhileAFileLoadsIsClean()
+    {
+        Fixture f;
+        f.services.openSession = [](const std::string&, std::stop_token stop, const base::Progress&) -> base::Result<session::SessionPtr> {
+            while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            return base::fail(base::ErrorCode::cancelled, "cancelled");
+        };
+        f.open();
+        f.workbench->open("/x/slow.stepscope");
+        int ticks = 0;
+        QTimer timer;
+        connect(&timer, &QTimer::timeout, this, [&] { ++ticks; });
+        timer.start(1);
+        QTRY_VERIFY(ticks > 20); // the window lives while the file loads
+        QVERIFY(f.window->close());
+        QElapsedTimer elapsed;
+        elapsed.start();
+        f.jobs.shutdown();
+        QVERIFY(elapsed.elapsed() < 5000);
+        QVERIFY(f.workbench->session() == nullptr);
+    }
+
+    void aRunIsRecordedAndOpened()
+    {
+        Fixture f;
+        f.open();
+        f.typeModel();
+        QTest::mouseClick(f.find<QPushButton>("start"), Qt::LeftButton);
+        QVERIFY(f.runs->active());
+        QTRY_VERIFY(f.workbench->measuring());
+        QVERIFY(f.find<views::ModelEditor>()->isReadOnly());
+        QTRY_VERIFY_WITH_TIMEOUT(f.runs->status().has_value() && f.runs->status()->step > 20, 20000);
+        f.find<QPushButton>("pause")->click();
+        QCOMPARE(f.runs->state(), state::RunController::State::paused);
+        f.find<QPushButton>("pause")->click();
+        f.find<QPushButton>("stop")->click();
+        QTRY_VERIFY_WITH_TIMEOUT(!f.runs->active(), 20000);
+        QVERIFY(!f.workbench->measuring());
+        QTRY_VERIFY(f.workbench->session() != nullptr);
+        QVERIFY(f.workbench->session()->steps().size() > 20);
+        QVERIFY(f.workbench->unsaved());
+        QCOMPARE(f.recent.files().first(), f.workbench->path()); // found again after a restart
+    }
+
+    // While a run is measured, only its own numbers change, at most twice a second.
+    void theWindowKeepsQuietDuringARun()
+    {
+        Fixture f;
+        f.open();
+        f.load();
+        f.typeModel();
+        f.find<QPushButton>("start")->click();
+        QTRY_VERIFY_WITH_TIMEOUT(f.runs->status().has_value() && f.runs->status()->step > 0, 20000);
+
+        QTest::qWait(700); // the panel has settled into its running state
+
+        struct Counter : QObject {
+            int paints = 0;
+            bool eventFilter(QObject*, QEvent* event) override
+            {
+                paints += event->type() == QEvent::Paint ? 1 : 0;
+                return false;
+            }
+        } graph, bars, reports;
+        f.find<flame::FlameWidget>()->viewport()->installEventFilter(&graph);
+        f.find<histogram::HistogramWidget>()->installEventFilter(&bars);
+        QSignalSpy updates(f.runs.get(), &state::RunController::statusChanged);
+        QTest::qWait(2000);
+        QCOMPARE(graph.paints, 0);
+        QCOMPARE(bars.paints, 0);
+        QVERIFY2(updates.size() >= 1 && updates.size() <= 5, qPrintable(QString::number(updates.size())));
+        f.runs->stop();
+        QTRY_VERIFY_WITH_TIMEOUT(!f.runs->active(), 20000);
+    }
+
+    void closingDuringARunAsksAndKeepsTheRecording()
+    {
+        Fixture f;
+        f.open();
+        f.typeModel();
+        f.find<QPushButton>("start")->click();
+        QTRY_VERIFY_WITH_TIMEOUT(f.runs->status().has_value() && f.runs->status()->step > 0, 20000);
+        QVERIFY(!f.window->close());
+        auto* box = f.find<QMessageBox>("confirmStop");
+        QVERIFY(box != nullptr);
+        QVERIFY(!f.window->close()); // a second attempt asks no second time
+        QCOMPARE(f.window->findChildren<QMessageBox*>().size(), qsizetype{1});
+        for (QAbstractButton* button : box->buttons())
+            if (box->buttonRole(button) == QMessageBox::AcceptRole) button->click();
+        QTRY_VERIFY_WITH_TIMEOUT(!f.window->isVisible(), 20000);
+        QVERIFY(!f.runs->active());
+        QVERIFY(QFile::exists(f.runs->recordingPath()));
+    }
+
+    void destructionDuringARunStopsIt()
+    {
+        Fixture f;
+        f.open();
+        f.typeModel();
+        f.find<QPushButton>("start")->click();
+        QTRY_VERIFY_WITH_TIMEOUT(f.runs->status().has_value() && f.runs->status()->step > 0, 20000);
+        f.window.reset();
+        f.runs.reset();
+        QVERIFY(*f.recorded != nullptr); // finish() was called: nothing is lost
+    }
+
+    void aFailureToStartIsTold()
+    {
+        Fixture f;
+        f.services.createBackend = []() -> base::Result<std::unique_ptr<engine::Backend>> {
+            return base::fail(base::ErrorCode::unavailable, "oneDNN computes wrong results here", {}, "use version 3.8");
+        };
+        f.open();
+        f.typeModel();
+        f.find<QPushButton>("start")->click();
+        QTRY_VERIFY(!f.runs->active());
+        QVERIFY(f.runs->error().has_value());
+        bool told = false;
+        for (QLabel* label : f.window->dock("run")->findChildren<QLabel*>()) told |= label->text().contains("wrong results");
+        QVERIFY(told);
+    }
+
+    void aModelErrorIsShownInPlace()
+    {
+        Fixture f;
+        f.open();
+        f.find<views::ModelEditor>()->setPlainText("model = Chain(\n    Dens(4 => 2))\n");
+        QTRY_VERIFY(f.find<QLabel>("modelMessage")->text().contains(":2:5"));
+        QVERIFY(f.find<QLabel>("modelMessage")->text().contains("Dense")); // the nearest known name
+        QCOMPARE(f.find<views::ModelEditor>()->errorLine(), 2);
+        QVERIFY(!f.find<QPushButton>("start")->isEnabled());
+    }
+
+    void theLayoutIsRemembered()
+    {
+        Fixture f;
+        f.open();
+        f.window->dock("histogram")->close();
+        f.window->close();
+        f.window = std::make_unique<shell::MainWindow>(*f.workbench, *f.runs, f.theme, f.settings);
+        f.window->show();
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        QVERIFY(!f.window->dock("histogram")->isVisible());
+        f.window->resetLayout();
+        QVERIFY(f.window->dock("histogram")->isVisible());
+    }
+};
+
+QTEST_MAIN(TestMainWindow)
+#include "tst_main_window.moc"

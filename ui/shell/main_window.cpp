@@ -1,0 +1,354 @@
+#include "ui/shell/main_window.h"
+
+#include "ui/shell/help_texts.h"
+#include "ui/shell/message_bar.h"
+#include "ui/shell/status_strip.h"
+#include "ui/theme/icons.h"
+
+#include <QActionGroup>
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSettings>
+#include <QTimer>
+#include <QUrl>
+
+namespace stepscope::shell {
+
+namespace {
+
+// Raised when the docks change, so that an old layout is not forced on new docks.
+constexpr int kLayoutVersion = 1;
+const QString kGeometryKey = QStringLiteral("window/geometry");
+const QString kStateKey = QStringLiteral("window/state");
+const QString kThemeKey = QStringLiteral("theme");
+
+QStringList localFiles(const QMimeData* data)
+{
+    QStringList files;
+    for (const QUrl& url : data->urls())
+        if (url.isLocalFile()) files << url.toLocalFile();
+    return files;
+}
+
+} // namespace
+
+MainWindow::MainWindow(state::Workbench& workbench, state::RunController& runs, theme::Theme& theme, QSettings& settings)
+    : m_workbench(workbench)
+    , m_runs(runs)
+    , m_theme(theme)
+    , m_settings(settings)
+{
+    setObjectName(QStringLiteral("mainWindow"));
+    setAcceptDrops(true);
+    setDockNestingEnabled(true);
+    setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    setDocumentMode(true);
+    m_messages = new MessageBar(theme, this);
+    m_status = new StatusStrip(workbench, theme, this);
+    setStatusBar(m_status);
+    setupDocks();
+    setupActions();
+    setupMenus();
+    setupConnections();
+    tint();
+    restoreWindow();
+    updateTitle();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::setupDocks()
+{
+    const views::ViewContext context{m_workbench, m_runs, m_theme};
+    for (const views::ViewFactory& factory : views::builtinViews()) {
+        auto* made = new QDockWidget(factory.title, this);
+        made->setObjectName(QStringLiteral("dock-") + factory.id);
+        made->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable | QDockWidget::DockWidgetFloatable);
+        made->setWidget(factory.make(context, made));
+        m_docks.insert(factory.id, made);
+        m_dockOrder << made;
+    }
+    resetLayout();
+}
+
+void MainWindow::resetLayout()
+{
+    QDockWidget* run = dock(QStringLiteral("run"));
+    QDockWidget* flame = dock(QStringLiteral("flame"));
+    QDockWidget* histogram = dock(QStringLiteral("histogram"));
+    QDockWidget* layers = dock(QStringLiteral("layers"));
+    for (QDockWidget* each : std::as_const(m_dockOrder)) {
+        each->setFloating(false);
+        removeDockWidget(each);
+    }
+    // Without a central widget the docks of one area fill the window.
+    addDockWidget(Qt::LeftDockWidgetArea, run);
+    splitDockWidget(run, flame, Qt::Horizontal);
+    splitDockWidget(flame, histogram, Qt::Vertical);
+    splitDockWidget(histogram, layers, Qt::Horizontal);
+    QDockWidget* last = layers;
+    for (QDockWidget* each : std::as_const(m_dockOrder)) {
+        if (each != run && each != flame && each != histogram && each != layers) {
+            tabifyDockWidget(last, each);
+            last = each;
+        }
+        each->show();
+    }
+    layers->raise();
+    resizeDocks({run, flame}, {350, std::max(400, width() - 350)}, Qt::Horizontal);
+    resizeDocks({flame, histogram}, {std::max(200, height() * 52 / 100), std::max(160, height() * 36 / 100)}, Qt::Vertical);
+    const int right = std::max(400, width() - 350);
+    resizeDocks({histogram, layers}, {right * 40 / 100, right * 60 / 100}, Qt::Horizontal);
+}
+
+void MainWindow::setupActions()
+{
+    m_openAction = new QAction(tr("&Open …"), this);
+    m_openAction->setShortcut(QKeySequence::Open);
+    m_openAction->setToolTip(tr("Open a session or a model file (Ctrl+O)"));
+    connect(m_openAction, &QAction::triggered, this, [this] { askForFile(QFileInfo(m_workbench.path()).absolutePath()); });
+    m_saveAction = new QAction(tr("&Save As …"), this);
+    m_saveAction->setShortcuts({QKeySequence::Save, QKeySequence::SaveAs});
+    m_saveAction->setToolTip(tr("Save the session to a file (Ctrl+S)"));
+    connect(m_saveAction, &QAction::triggered, this, &MainWindow::askWhereToSave);
+    m_closeAction = new QAction(tr("&Close Session"), this);
+    m_closeAction->setShortcut(QKeySequence::Close);
+    connect(m_closeAction, &QAction::triggered, &m_workbench, &state::Workbench::close);
+    m_quitAction = new QAction(tr("&Quit"), this);
+    m_quitAction->setShortcut(QKeySequence::Quit);
+    connect(m_quitAction, &QAction::triggered, this, &QWidget::close);
+
+    m_themeGroup = new QActionGroup(this);
+    const auto mode = [this](const QString& text, theme::ThemeMode value) {
+        auto* action = new QAction(text, m_themeGroup);
+        action->setCheckable(true);
+        action->setData(static_cast<int>(value));
+        connect(action, &QAction::triggered, this, [this, value] {
+            m_theme.setMode(value);
+            m_settings.setValue(kThemeKey, static_cast<int>(value));
+        });
+    };
+    mode(tr("As the &system"), theme::ThemeMode::system);
+    mode(tr("&Light"), theme::ThemeMode::light);
+    mode(tr("&Dark"), theme::ThemeMode::dark);
+}
+
+void MainWindow::setupMenus()
+{
+    QMenu* file = menuBar()->addMenu(tr("&File"));
+    file->addAction(m_openAction);
+    m_recentMenu = file->addMenu(tr("Open &Recent"));
+    connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecentMenu);
+    file->addAction(tr("Open Unsaved Recor&ding …"), this,
+                    [this] { askForFile(QString::fromStdString(m_workbench.services().recordingsDirectory)); });
+    file->addSeparator();
+    file->addAction(m_saveAction);
+    file->addAction(m_closeAction);
+    file->addSeparator();
+    file->addAction(m_quitAction);
+
+    QMenu* view = menuBar()->addMenu(tr("&View"));
+    for (QDockWidget* each : std::as_const(m_dockOrder)) view->addAction(each->toggleViewAction());
+    view->addSeparator();
+    view->addAction(tr("&Reset Layout"), this, &MainWindow::resetLayout);
+    QMenu* themes = view->addMenu(tr("&Theme"));
+    themes->addActions(m_themeGroup->actions());
+
+    QMenu* help = menuBar()->addMenu(tr("&Help"));
+    QAction* keys = help->addAction(tr("&Keys and Mouse"), this, &MainWindow::showKeys);
+    keys->setShortcuts({QKeySequence(QKeySequence::HelpContents), QKeySequence(Qt::Key_Question)});
+    help->addAction(tr("&About Stepscope"), this, &MainWindow::showAbout);
+
+    QToolBar* bar = addToolBar(tr("Main"));
+    bar->setObjectName(QStringLiteral("mainToolBar"));
+    bar->setMovable(false);
+    bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    bar->setIconSize(QSize(18, 18));
+    m_openAction->setIconText(tr("Open"));
+    m_saveAction->setIconText(tr("Save"));
+    bar->addAction(m_openAction);
+    bar->addAction(m_saveAction);
+    addToolBarBreak();
+    addToolBar(m_messages);
+}
+
+void MainWindow::setupConnections()
+{
+    connect(&m_workbench, &state::Workbench::failed, m_messages, &MessageBar::showError);
+    connect(&m_workbench, &state::Workbench::sessionChanged, this, [this] {
+        if (m_workbench.session() != nullptr) m_messages->hide();
+        updateTitle();
+    });
+    connect(&m_workbench, &state::Workbench::saved, this, [this](const QString& path) {
+        m_messages->showNotice(tr("Saved to %1").arg(path));
+        updateTitle();
+        if (m_closing) close();
+    });
+    connect(&m_workbench, &state::Workbench::failed, this, [this] { m_closing = false; });
+    connect(&m_workbench, &state::Workbench::modelRequested, this, [this](const QString& path) {
+        m_workbench.recent().add(path);
+        dock(QStringLiteral("run"))->show();
+        dock(QStringLiteral("run"))->raise();
+    });
+    connect(&m_runs, &state::RunController::finished, this, [this] {
+        if (m_closing) QTimer::singleShot(0, this, &QWidget::close);
+    });
+    connect(m_status, &StatusStrip::qualityRequested, this, &MainWindow::showQuality);
+    connect(&m_theme, &theme::Theme::changed, this, &MainWindow::tint);
+}
+
+void MainWindow::tint()
+{
+    m_openAction->setIcon(theme::icon(QStringLiteral("open"), m_theme.colours()));
+    m_saveAction->setIcon(theme::icon(QStringLiteral("save"), m_theme.colours()));
+}
+
+void MainWindow::restoreWindow()
+{
+    const int mode = m_settings.value(kThemeKey, 0).toInt();
+    const QList<QAction*> actions = m_themeGroup->actions();
+    actions.at(mode >= 0 && mode < actions.size() ? mode : 0)->setChecked(true);
+    m_theme.setMode(static_cast<theme::ThemeMode>(m_themeGroup->checkedAction()->data().toInt()));
+    if (!restoreGeometry(m_settings.value(kGeometryKey).toByteArray())) resize(1440, 900);
+    m_restored = restoreState(m_settings.value(kStateKey).toByteArray(), kLayoutVersion);
+    m_messages->hide();
+}
+
+void MainWindow::showEvent(QShowEvent* event)
+{
+    QMainWindow::showEvent(event);
+    if (!m_firstShow) return;
+    m_firstShow = false;
+    // Dock sizes are shares of the real size, which is known from here on.
+    if (!m_restored) QTimer::singleShot(0, this, &MainWindow::resetLayout);
+}
+
+void MainWindow::fillRecentMenu()
+{
+    m_recentMenu->clear();
+    const QStringList files = m_workbench.recent().files();
+    int number = 0;
+    for (const QString& path : files) {
+        const QFileInfo info(path);
+        QString text = QStringLiteral("&%1  %2  –  %3").arg(++number % 10).arg(info.fileName(), info.absolutePath());
+        QAction* action = m_recentMenu->addAction(text, this, [this, path] { m_workbench.open(path); });
+        action->setToolTip(path);
+    }
+    if (files.isEmpty()) m_recentMenu->addAction(tr("Nothing was opened yet"))->setEnabled(false);
+    m_recentMenu->addSeparator();
+    QAction* clear = m_recentMenu->addAction(tr("Clear the List"), &m_workbench.recent(), &state::RecentFiles::clear);
+    clear->setEnabled(!files.isEmpty());
+}
+
+void MainWindow::updateTitle()
+{
+    const bool open = m_workbench.session() != nullptr;
+    m_saveAction->setEnabled(open);
+    m_closeAction->setEnabled(open);
+    QString name;
+    if (open) name = m_workbench.path().isEmpty() ? tr("session") : QFileInfo(m_workbench.path()).completeBaseName();
+    if (m_workbench.unsaved()) name += tr(" (not saved yet)");
+    setWindowTitle(name.isEmpty() ? tr("Stepscope") : tr("%1 – Stepscope").arg(name));
+}
+
+void MainWindow::askForFile(const QString& directory)
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a session or a model"), directory,
+                                                      tr("Sessions and models (*.stepscope *.jl);;Sessions (*.stepscope);;"
+                                                         "Models (*.jl);;All files (*)"));
+    if (!path.isEmpty()) m_workbench.open(path);
+}
+
+void MainWindow::askWhereToSave()
+{
+    if (m_workbench.session() == nullptr) return;
+    const QString suggestion = QFileInfo(m_workbench.path()).fileName();
+    QString path = QFileDialog::getSaveFileName(this, tr("Save the session"), suggestion, tr("Sessions (*.stepscope)"));
+    if (path.isEmpty()) return;
+    if (QFileInfo(path).suffix().isEmpty()) path += QStringLiteral(".stepscope");
+    m_workbench.saveAs(path);
+}
+
+void MainWindow::showKeys()
+{
+    QMessageBox box(QMessageBox::NoIcon, tr("Keys and mouse"), keysHtml(), QMessageBox::Close, this);
+    box.setTextFormat(Qt::RichText);
+    box.exec();
+}
+
+void MainWindow::showAbout()
+{
+    QMessageBox box(QMessageBox::NoIcon, tr("About Stepscope"),
+                    aboutHtml(QString::fromStdString(m_workbench.services().version)), QMessageBox::Close, this);
+    box.setIconPixmap(theme::applicationIcon().pixmap(QSize(64, 64), devicePixelRatioF()));
+    box.setTextFormat(Qt::RichText);
+    box.exec();
+}
+
+void MainWindow::showQuality()
+{
+    dock(QStringLiteral("session"))->show();
+    dock(QStringLiteral("session"))->raise();
+}
+
+void MainWindow::confirmStop()
+{
+    if (findChild<QMessageBox*>(QStringLiteral("confirmStop")) != nullptr) return;
+    auto* box = new QMessageBox(QMessageBox::Question, tr("A run is being recorded"),
+                                tr("Stop the run and close the window?"), QMessageBox::NoButton, this);
+    box->setObjectName(QStringLiteral("confirmStop"));
+    box->setInformativeText(tr("The run stops at the end of its step. What was recorded so far is kept and listed under "
+                               "Open Recent."));
+    QPushButton* stop = box->addButton(tr("Stop and Close"), QMessageBox::AcceptRole);
+    box->addButton(tr("Keep Running"), QMessageBox::RejectRole);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    connect(box, &QMessageBox::buttonClicked, this, [this, box, stop](QAbstractButton* button) {
+        if (button != stop) return;
+        box->setObjectName({});
+        m_closing = true;
+        if (m_runs.active()) m_runs.stop();
+        else close();
+    });
+    box->open();
+}
+
+void MainWindow::closeEvent(QCloseEvent* event)
+{
+    if (m_runs.active()) {
+        event->ignore();
+        if (!m_closing) confirmStop();
+        return;
+    }
+    if (m_workbench.saving()) { // closes by itself when the file is complete
+        event->ignore();
+        m_closing = true;
+        return;
+    }
+    m_settings.setValue(kGeometryKey, saveGeometry());
+    m_settings.setValue(kStateKey, saveState(kLayoutVersion));
+    m_settings.sync();
+    event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (!localFiles(event->mimeData()).isEmpty()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    const QStringList files = localFiles(event->mimeData());
+    if (files.isEmpty()) return;
+    event->acceptProposedAction();
+    if (files.size() > 1) m_messages->showNotice(tr("Only the first of %n files is opened", nullptr, static_cast<int>(files.size())));
+    m_workbench.open(files.first());
+}
+
+} // namespace stepscope::shell

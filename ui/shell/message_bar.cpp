@@ -1,0 +1,62 @@
+#include "ui/shell/message_bar.h"
+
+#include "ui/state/error_text.h"
+#include "ui/theme/icons.h"
+
+#include <QLabel>
+#include <QToolButton>
+
+namespace stepscope::shell {
+
+MessageBar::MessageBar(const theme::Theme& theme, QWidget* parent)
+    : QToolBar(parent)
+    , m_theme(theme)
+    , m_icon(new QLabel(this))
+    , m_text(new QLabel(this))
+    , m_close(new QToolButton(this))
+{
+    setObjectName(QStringLiteral("messageBar"));
+    setMovable(false);
+    toggleViewAction()->setVisible(false);
+    m_text->setTextFormat(Qt::RichText);
+    m_text->setWordWrap(true);
+    m_text->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_text->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    m_close->setAutoRaise(true);
+    m_close->setToolTip(tr("Dismiss"));
+    m_icon->setContentsMargins(8, 0, 8, 0);
+    addWidget(m_icon);
+    addWidget(m_text);
+    addWidget(m_close);
+    connect(m_close, &QToolButton::clicked, this, &QWidget::hide);
+    connect(&m_theme, &theme::Theme::changed, this, &MessageBar::tint);
+    tint();
+    hide();
+}
+
+void MessageBar::tint()
+{
+    theme::Colours warning = m_theme.colours();
+    warning.text = warning.error;
+    m_icon->setPixmap(theme::icon(QStringLiteral("warning"), warning).pixmap(QSize(20, 20), devicePixelRatioF()));
+    m_close->setIcon(theme::icon(QStringLiteral("close"), m_theme.colours()));
+}
+
+QString MessageBar::text() const { return m_text->text(); }
+
+void MessageBar::showError(const QString& what, const base::Error& error)
+{
+    const QString details = state::errorText(error).toHtmlEscaped().replace(QLatin1Char('\n'), QStringLiteral("<br>"));
+    m_text->setText(QStringLiteral("<b>%1.</b> %2").arg(what.toHtmlEscaped(), details));
+    m_icon->show();
+    show();
+}
+
+void MessageBar::showNotice(const QString& text)
+{
+    m_text->setText(text.toHtmlEscaped());
+    m_icon->hide();
+    show();
+}
+
+} // namespace stepscope::shell
