@@ -7,6 +7,7 @@
 #include "ui/shell/message_bar.h"
 #include "ui/shell/status_strip.h"
 #include "ui/views/model_editor.h"
+#include "ui/views/run_options.h"
 
 #include <QDir>
 #include <QDockWidget>
@@ -125,6 +126,9 @@ struct Fixture {
     }
     void typeModel()
     {
+        engine::TrainOptions options;
+        options.steps = 1000000; // until it is stopped
+        find<views::RunOptions>()->setOptions(options);
         find<views::ModelEditor>()->setPlainText(kModel);
         QTest::qWait(300);
         QTRY_COMPARE(jobs.running(), 0);
