@@ -1,0 +1,204 @@
+#include "app/cli/command.h"
+#include "app/cli/console.h"
+#include "app/cli/deferred_writer.h"
+#include "app/cli/exit_code.h"
+#include "app/cli/interrupt_watch.h"
+#include "app/cli/progress_line.h"
+#include "core/analysis/reports.h"
+#include "core/engine/trainer.h"
+#include "core/model/parser.h"
+#include "core/model/shapes.h"
+#include "core/onednn/onednn_backend.h"
+#include "core/present/format.h"
+#include "core/present/report_sources.h"
+#include "core/recording/environment.h"
+#include "core/storage/session_file.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <limits>
+#include <memory>
+
+#include <unistd.h>
+
+namespace stepscope::cli {
+
+namespace {
+
+constexpr const char* kFooter = R"(The session is written while the run goes on. Ctrl-C stops at the next step boundary and saves (exit code 0);
+a second Ctrl-C quits at once, and what was saved until then can still be opened.
+A session of the same name is kept as NAME~.
+
+Examples:
+  stepscope record lenet.jl --steps 500
+  stepscope record lenet.jl --epochs 3 --threads 1 -o one-thread.stepscope
+  stepscope record lenet.jl --batch 256 --workers 2 --seed 7 --data ~/fashion-mnist)";
+
+constexpr int64_t kMaxSteps = std::numeric_limits<int32_t>::max();
+
+struct RecordOptions {
+    std::string model, output;
+    engine::TrainOptions train;
+    int workers = 0;
+    uint64_t seed = 0;
+    bool noProfile = false, freshTuning = false, quiet = false;
+};
+
+std::string defaultOutput(const std::string& model)
+{
+    const std::string name = std::filesystem::path(model).stem().string();
+    return (name.empty() ? "run" : name) + ".stepscope";
+}
+
+base::Result<model::ModelFile> readModel(const std::string& path)
+{
+    base::Result<model::ModelFile> file = model::readModelFile(path);
+    if (!file) return file;
+    // Mistakes in the shapes are told before any data is read; where the data decides the shape, the run finds them.
+    const model::Dims input = model::knownInput(*file);
+    if (!input.empty()) {
+        model::ModelFile shaped = *file;
+        if (const base::Status status = model::inferShapes(shaped, input); !status) return base::fail(status.error());
+    }
+    return file;
+}
+
+// Waits for the end of the run, draws the progress and passes Ctrl-C on.
+base::Result<engine::TrainResult> watch(engine::Trainer& trainer, InterruptWatch& interrupts, ProgressLine& progress)
+{
+    bool stopping = false;
+    while (!trainer.finished()) {
+        progress.draw();
+        if (!interrupts.wait(100)) continue;
+        progress.clear();
+        if (stopping) {
+            std::fputs("stepscope: stopped at once\n", stderr);
+            ::_exit(kInterrupted);
+        }
+        stopping = true;
+        trainer.requestStop();
+        printNote("stopping at the next step boundary; Ctrl-C again quits at once");
+    }
+    progress.draw();
+    progress.clear();
+    return trainer.wait();
+}
+
+std::string resultText(const engine::TrainResult& result)
+{
+    std::string text = fmt::format("{} {}{}", present::formatCount(result.steps), result.steps == 1 ? "step" : "steps",
+        result.stoppedByUser ? " (stopped)" : "");
+    text += fmt::format(", last loss {}", present::formatNumber(result.finalLoss));
+    if (result.testAccuracy) text += fmt::format(", test accuracy {}", present::formatShare(*result.testAccuracy));
+    const engine::BuildInfo& build = result.build;
+    text += fmt::format("; {} {}", build.threads, build.threads == 1 ? "thread" : "threads");
+    if (build.referencePrimitives > 0) text += fmt::format(", {} reference primitives", build.referencePrimitives);
+    if (build.reorders > 0) text += fmt::format(", {} reorders per step", build.reorders);
+    return text + '\n';
+}
+
+// Reads the file back: what is told about it is what is in it.
+int tellSession(const engine::TrainResult& result, const std::string& path)
+{
+    std::string text = "recorded " + resultText(result);
+    const base::Result<session::SessionPtr> session = storage::openSession(path);
+    if (!session) {
+        printError(session.error());
+        return kFailed;
+    }
+    text += present::stepSummaryText(analysis::stepStatistics(**session)) + '\n';
+    for (const session::QualityRow& row : (*session)->quality())
+        printNote(printable(row.message));
+    std::error_code ignored;
+    const auto bytes = std::filesystem::file_size(path, ignored);
+    text += fmt::format("wrote {} ({})\nlook at it with: stepscope report {}\n", path, present::formatBytes(static_cast<double>(ignored ? 0 : bytes)), path);
+    if (const base::Status written = writeResult("", text); !written) {
+        printError(written.error());
+        return exitCodeOf(written.error(), Stage::writing);
+    }
+    return kOk;
+}
+
+int failedRun(const base::Error& error, const DeferredWriter& writer, const std::string& path)
+{
+    if (error.code == base::ErrorCode::cancelled && !writer.created()) {
+        printNote("stopped before the first step; nothing was recorded");
+        return kInterrupted;
+    }
+    printError(error);
+    if (writer.created()) printNote(fmt::format("what was recorded until then is in {}", path));
+    return exitCodeOf(error, Stage::running);
+}
+
+int run(const RecordOptions& options)
+{
+    const std::string path = options.output.empty() ? defaultOutput(options.model) : options.output;
+    base::Result<model::ModelFile> file = readModel(options.model);
+    if (!file) {
+        printError(file.error());
+        return exitCodeOf(file.error(), Stage::reading);
+    }
+    if (!options.noProfile) {
+        if (const base::Status possible = DeferredWriter::check(path); !possible) {
+            printError(possible.error());
+            return exitCodeOf(possible.error(), Stage::writing);
+        }
+    }
+    InterruptWatch interrupts; // before the first thread
+    onednn::BackendSettings settings;
+    if (!options.freshTuning) settings.tuningFile = onednn::defaultTuningFile();
+    const std::unique_ptr<engine::Backend> backend = onednn::createBackend(settings);
+    DeferredWriter writer(path);
+    ProgressLine progress(options.quiet);
+    engine::Trainer trainer;
+    const base::Status started = trainer.start(std::move(*file), options.train, *backend, options.noProfile ? nullptr : &writer,
+        recording::collectEnvironment(), [&](const engine::TrainStatus& status) { progress.update(status); });
+    if (!started) {
+        printError(started.error());
+        return exitCodeOf(started.error(), Stage::running);
+    }
+    const base::Result<engine::TrainResult> result = watch(trainer, interrupts, progress);
+    if (!result) return failedRun(result.error(), writer, path);
+    if (options.noProfile) {
+        const engine::TrainStatus last = progress.last();
+        const std::string text = "trained without recording: " + resultText(*result)
+            + fmt::format("median of the last steps {}\n", present::formatTime(last.medianStepNs));
+        return writeResult("", text) ? kOk : kFailed;
+    }
+    if (!writer.created()) {
+        printNote("no step was run; nothing was recorded");
+        return result->stoppedByUser ? kInterrupted : kOk;
+    }
+    return tellSession(*result, path);
+}
+
+} // namespace
+
+Command addRecordCommand(CLI::App& app)
+{
+    CLI::App* parser = app.add_subcommand("record", "Train a model and record every step");
+    auto options = std::make_shared<RecordOptions>();
+    engine::TrainOptions& train = options->train;
+    parser->add_option("MODEL", options->model, "Model text (see resources/help/model-text.md)")->required();
+    CLI::Option* steps = parser->add_option("--steps", train.steps, "Stop after so many steps, warm-up included")->check(CLI::Range(int64_t{1}, kMaxSteps));
+    parser->add_option("--epochs", train.epochs, "Stop after so many epochs")->check(CLI::Range(int64_t{1}, kMaxSteps))->excludes(steps);
+    parser->add_option("--warmup", train.warmup, "First steps that reports leave out")->capture_default_str()->check(CLI::Range(int64_t{0}, kMaxSteps));
+    parser->add_option("--batch", train.batchSize, "Batch size; default: the model file's")->check(CLI::Range(int64_t{1}, kMaxSteps));
+    parser->add_option("--threads", train.threads, "Threads for computing; default: chosen by timing")->check(CLI::Range(1, 1024));
+    CLI::Option* workers = parser->add_option("--workers", options->workers, "Threads that prepare batches; default: the model file's")->check(CLI::Range(0, 256));
+    CLI::Option* seed = parser->add_option("--seed", options->seed, "Seed of initial values, shuffling and dropout");
+    parser->add_option("--data", train.dataDirectory, "Folder with the data files, instead of the usual place");
+    parser->add_option("-o,--output", options->output, "Session file; default: NAME.stepscope in this folder");
+    parser->add_flag("--no-profile", options->noProfile, "Train without probes and write no session, to see what recording costs");
+    parser->add_flag("--fresh-tuning", options->freshTuning, "Time all implementations again instead of using earlier choices");
+    parser->add_flag("-q,--quiet", options->quiet, "No progress");
+    parser->footer(kFooter);
+    return {parser, [options, workers, seed] {
+                if (workers->count() > 0) options->train.workers = options->workers;
+                if (seed->count() > 0) options->train.seed = options->seed;
+                return run(*options);
+            }};
+}
+
+} // namespace stepscope::cli

@@ -1,0 +1,223 @@
+#include "app/cli/command.h"
+#include "app/cli/console.h"
+#include "app/cli/exit_code.h"
+#include "app/cli/session_notes.h"
+#include "app/cli/table_text.h"
+#include "core/analysis/reports.h"
+#include "core/present/format.h"
+#include "core/present/report_sources.h"
+#include "core/storage/session_file.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <memory>
+
+#include <unistd.h>
+
+namespace stepscope::cli {
+
+namespace {
+
+constexpr int kTextWidth = 100;
+constexpr int64_t kMaxStep = int64_t{1} << 62;
+
+constexpr const char* kFooter = R"(Shares sum to the step: every nanosecond is counted in one row, and time that no probe covers has rows
+of its own ("between phases"). Warm-up steps are left out unless --include-warmup is given.
+CSV and JSON hold all columns, in nanoseconds, 0..1, FLOP/s and bytes/s.
+
+Examples:
+  stepscope report lenet.stepscope
+  stepscope report lenet.stepscope --by layer
+  stepscope report lenet.stepscope --by primitive --format csv -o primitives.csv
+  stepscope report lenet.stepscope --by step --format json | jq '.rows[] | select(.note != null)')";
+
+struct ReportOptions {
+    std::string file, by = "phase", format = "text", output;
+    bool includeWarmup = false;
+    int64_t firstStep = 0;
+    int64_t lastStep = std::numeric_limits<int64_t>::max();
+};
+
+struct Report {
+    std::unique_ptr<present::TableSource> table;
+    std::unique_ptr<present::TableSource> tree; // layers with their containers
+    analysis::StepStatistics steps;
+    std::vector<analysis::BesideRow> beside;
+    std::vector<std::string> textColumns; // most important first
+};
+
+Report makeReport(const session::Session& session, const std::string& by, const analysis::SpanFilter& filter)
+{
+    Report report;
+    if (by == "layer") {
+        analysis::LayerReport layers = analysis::layerReport(session, filter);
+        report.steps = layers.steps;
+        report.tree = present::makeLayerTable(layers, true);
+        report.table = present::makeLayerTable(std::move(layers));
+        report.textColumns = {"layer", "share", "forward_median_ns", "backward_median_ns", "update_median_ns", "forward_flop_per_s",
+            "backward_flop_per_s", "slow_ns", "type", "median_ns"};
+    } else if (by == "primitive") {
+        analysis::PrimitiveReport primitives = analysis::primitiveReport(session, filter);
+        report.steps = primitives.steps;
+        report.table = present::makePrimitiveTable(std::move(primitives));
+        report.textColumns = {"primitive", "share", "median_ns", "implementation", "flop_per_s", "bytes_per_s", "flags", "count"};
+    } else if (by == "step") {
+        analysis::StepReport steps = analysis::stepReport(session, filter);
+        report.steps = steps.steps;
+        report.table = present::makeStepTable(std::move(steps));
+        report.textColumns = {"step", "duration_ns", "note", "data-wait_ns", "forward_ns", "loss_ns", "backward_ns", "optimiser_ns",
+            "between_phases_ns", "loss", "share", "host-to-device_ns", "device-to-host_ns", "epoch", "samples"};
+    } else {
+        analysis::PhaseReport phases = analysis::phaseReport(session, filter);
+        report.steps = phases.steps;
+        report.beside = phases.beside;
+        report.table = present::makePhaseTable(std::move(phases));
+        report.textColumns = {"phase", "share", "median_ns", "mean_ns", "total_ns", "flop_per_s", "bytes_per_s", "count"};
+    }
+    return report;
+}
+
+double shareSum(const present::TableSource& table)
+{
+    double sum = 0;
+    for (int c = 0; c < table.columnCount(); ++c) {
+        if (table.column(c).key != "share") continue;
+        for (size_t row = 0; row < table.rowCount(); ++row)
+            if (const present::SortValue value = table.sortValue(row, c); std::holds_alternative<double>(value)) sum += std::get<double>(value);
+    }
+    return sum;
+}
+
+std::string textReport(const session::Session& session, const Report& report, const ReportOptions& options)
+{
+    std::string text = printable(options.file) + '\n';
+    if (const std::string origin = sessionOrigin(session); !origin.empty()) text += origin + '\n';
+    text += present::stepSummaryText(report.steps) + '\n';
+    if (report.steps.undisturbed)
+        text += fmt::format("without the disturbed steps: median {}, p99 {}\n", present::formatTime(report.steps.undisturbed->median),
+            present::formatTime(report.steps.undisturbed->p99));
+    text += '\n';
+    const bool toTerminal = options.output.empty() && isTerminal(STDOUT_FILENO);
+    const int width = toTerminal ? std::max(kTextWidth, terminalWidth(STDOUT_FILENO, kTextWidth)) : kTextWidth;
+    const TextTable table = alignedText(*report.table, report.textColumns, width);
+    text += table.text;
+    if (report.steps.count > 0) text += fmt::format("\nShares sum to {} of the step.", present::formatShare(shareSum(*report.table)));
+    if (!table.leftOut.empty()) {
+        text += " No room for:";
+        for (size_t i = 0; i < table.leftOut.size(); ++i)
+            text += (i == 0 ? " " : ", ") + table.leftOut[i];
+        text += " (--format csv has all).";
+    }
+    text += '\n';
+    for (const analysis::BesideRow& row : report.beside)
+        text += fmt::format("Beside the step: {} is busy {} of the time ({} spans).\n", printable(row.track), present::formatShare(row.share),
+            present::formatCount(row.count));
+    if (const std::string notes = qualityText(session, "  "); !notes.empty()) text += "\nTo know about this session:\n" + notes;
+    return text;
+}
+
+void writeSummary(const char* name, const stats::Summary& summary, JsonText& json)
+{
+    json.key(name);
+    json.beginObject();
+    json.member("count", summary.count);
+    json.member("min", summary.min);
+    json.member("p25", summary.p25);
+    json.member("median", summary.median);
+    json.member("mean", summary.mean);
+    json.member("p75", summary.p75);
+    json.member("p90", summary.p90);
+    json.member("p99", summary.p99);
+    json.member("max", summary.max);
+    json.member("standard_deviation", summary.deviation);
+    json.endObject();
+}
+
+std::string jsonReport(const session::Session& session, const Report& report, const ReportOptions& options)
+{
+    JsonText json;
+    json.beginObject();
+    json.member("file", std::string_view(options.file));
+    json.member("by", std::string_view(options.by));
+    json.key("steps");
+    json.beginObject();
+    json.member("count", report.steps.count);
+    json.member("warmup_left_out", report.steps.warmupLeftOut);
+    json.member("warmup_only", report.steps.warmupOnly);
+    json.member("disturbed", report.steps.disturbed);
+    json.member("samples", report.steps.samples);
+    json.member("samples_per_s", report.steps.samplesPerSecond);
+    json.member("total_ns", report.steps.total);
+    writeSummary("duration_ns", report.steps.duration, json);
+    if (report.steps.undisturbed) writeSummary("undisturbed_duration_ns", *report.steps.undisturbed, json);
+    json.endObject();
+    json.key("rows");
+    writeJsonRows(*report.table, json);
+    if (report.tree != nullptr) {
+        json.key("tree");
+        writeJsonRows(*report.tree, json);
+    }
+    json.key("beside");
+    json.beginArray();
+    for (const analysis::BesideRow& row : report.beside) {
+        json.beginObject();
+        json.member("track", std::string_view(row.track));
+        json.member("busy_ns", row.busy);
+        json.member("share", row.share);
+        json.member("count", row.count);
+        json.endObject();
+    }
+    json.endArray();
+    json.key("quality");
+    writeQuality(session, json);
+    json.endObject();
+    return json.take();
+}
+
+int run(const ReportOptions& options)
+{
+    base::Result<session::SessionPtr> opened = storage::openSession(options.file);
+    if (!opened) {
+        printError(opened.error());
+        return exitCodeOf(opened.error(), Stage::reading);
+    }
+    const session::Session& session = **opened;
+    analysis::SpanFilter filter;
+    filter.includeWarmup = options.includeWarmup;
+    filter.firstStep = options.firstStep;
+    filter.lastStep = options.lastStep;
+    const Report report = makeReport(session, options.by, filter);
+    std::string text;
+    if (options.format == "json") text = jsonReport(session, report, options);
+    else if (options.format == "csv") text = csvText(*report.table);
+    else text = textReport(session, report, options);
+    if (options.format == "csv")
+        for (const session::QualityRow& row : session.quality())
+            printNote(printable(row.message));
+    if (const base::Status written = writeResult(options.output, text); !written) {
+        printError(written.error());
+        return exitCodeOf(written.error(), Stage::writing);
+    }
+    if (report.steps.count == 0) printNote("the session has no such steps, so there is nothing to sum up");
+    return kOk;
+}
+
+} // namespace
+
+Command addReportCommand(CLI::App& app)
+{
+    CLI::App* parser = app.add_subcommand("report", "Show where the time of a training step goes");
+    auto options = std::make_shared<ReportOptions>();
+    parser->add_option("FILE", options->file, "Session file (.stepscope)")->required();
+    parser->add_option("--by", options->by, "Rows: phase, layer, primitive or step")->capture_default_str()->check(CLI::IsMember({"phase", "layer", "primitive", "step"}));
+    parser->add_option("--format", options->format, "text, csv or json")->capture_default_str()->check(CLI::IsMember({"text", "csv", "json"}));
+    parser->add_flag("--include-warmup", options->includeWarmup, "Count the warm-up steps, too");
+    parser->add_option("--first-step", options->firstStep, "First step to count, from 0")->check(CLI::Range(int64_t{0}, kMaxStep));
+    parser->add_option("--last-step", options->lastStep, "Last step to count")->check(CLI::Range(int64_t{0}, kMaxStep));
+    parser->add_option("-o,--output", options->output, "Write to this file instead of standard output");
+    parser->footer(kFooter);
+    return {parser, [options] { return run(*options); }};
+}
+
+} // namespace stepscope::cli

@@ -1,0 +1,329 @@
+// The program's own behaviour on good and bad input, as far as no training is needed.
+#include "core/storage/session_file.h"
+#include "tests/support/made_session.h"
+#include "tests/support/run_program.h"
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <cmath>
+
+#include <unistd.h>
+
+using namespace stepscope;
+using support::ProgramResult;
+using support::writeFile;
+
+class TestCommandLine : public QObject {
+    Q_OBJECT
+private slots:
+    void initTestCase();
+    void helpNamesCommandsExamplesAndExitCodes();
+    void wrongArgumentsAreUsageErrors_data();
+    void wrongArgumentsAreUsageErrors();
+    void textReportFitsAHundredColumns_data();
+    void textReportFitsAHundredColumns();
+    void csvSharesSumToOne_data();
+    void csvSharesSumToOne();
+    void jsonReportIsValid_data();
+    void jsonReportIsValid();
+    void warmUpIsLeftOutByDefault();
+    void whatWasLostIsShown();
+    void badSessionsAreRefused_data();
+    void badSessionsAreRefused();
+    void aNewerSessionIsNamed();
+    void unwritableResultsAreErrors_data();
+    void unwritableResultsAreErrors();
+    void infoDescribesASession();
+    void infoDescribesAModelByItsContent();
+    void mistakesInAModelHaveAPlace_data();
+    void mistakesInAModelHaveAPlace();
+    void convertWritesPlainRows();
+    void convertRefusesUnknownFormats();
+
+private:
+    ProgramResult run(const QStringList& arguments) { return support::runProgram(arguments, m_folder.path()); }
+    QString path(const QString& name) const { return m_folder.filePath(name); }
+
+    QTemporaryDir m_folder;
+};
+
+void TestCommandLine::initTestCase()
+{
+    QVERIFY(m_folder.isValid());
+    QVERIFY(storage::saveSession(*support::madeSession(), path("run.stepscope").toStdString()).has_value());
+    support::MadeSession damaged;
+    damaged.builder.addQuality({"lost-spans", 12, "12 spans were lost because the collector fell behind."});
+    QVERIFY(storage::saveSession(*damaged.build(), path("lost.stepscope").toStdString()).has_value());
+}
+
+void TestCommandLine::helpNamesCommandsExamplesAndExitCodes()
+{
+    const ProgramResult help = run({"--help"});
+    QCOMPARE(help.code, 0);
+    for (const char* word : {"record", "report", "info", "convert", "Examples:", "Exit codes:"})
+        QVERIFY2(help.out.contains(word), word);
+    for (const char* command : {"record", "report", "info", "convert"}) {
+        const ProgramResult about = run({command, "--help"});
+        QCOMPARE(about.code, 0);
+        QVERIFY2(about.out.contains("Example"), command);
+    }
+    QVERIFY(run({"--version"}).out.startsWith("stepscope "));
+}
+
+void TestCommandLine::wrongArgumentsAreUsageErrors_data()
+{
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("said");
+    QTest::newRow("none") << QStringList{} << "Usage";
+    QTest::newRow("unknown command") << QStringList{"profile"} << "profile";
+    QTest::newRow("report without file") << QStringList{"report"} << "FILE";
+    QTest::newRow("unknown grouping") << QStringList{"report", "run.stepscope", "--by", "colour"} << "colour";
+    QTest::newRow("unknown format") << QStringList{"report", "run.stepscope", "--format", "xml"} << "xml";
+    QTest::newRow("negative steps") << QStringList{"record", "m.jl", "--steps", "-3"} << "--steps";
+    QTest::newRow("steps are no number") << QStringList{"record", "m.jl", "--steps", "many"} << "--steps";
+    QTest::newRow("steps beyond 64 bits") << QStringList{"record", "m.jl", "--steps", "99999999999999999999"} << "--steps";
+    QTest::newRow("steps and epochs") << QStringList{"record", "m.jl", "--steps", "3", "--epochs", "1"} << "--epochs";
+    QTest::newRow("unknown option") << QStringList{"record", "m.jl", "--turbo"} << "--turbo";
+}
+
+void TestCommandLine::wrongArgumentsAreUsageErrors()
+{
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, said);
+    const ProgramResult result = run(arguments);
+    QCOMPARE(result.code, 2);
+    QVERIFY2(result.err.contains(said), qPrintable(result.err));
+    QVERIFY(result.out.isEmpty());
+}
+
+void TestCommandLine::textReportFitsAHundredColumns_data()
+{
+    QTest::addColumn<QString>("by");
+    QTest::addColumn<QString>("row");
+    QTest::newRow("phase") << "phase" << "backward";
+    QTest::newRow("layer") << "layer" << "block.dense1";
+    QTest::newRow("primitive") << "primitive" << "conv1 weights gradient";
+    QTest::newRow("step") << "step" << "disturbed";
+}
+
+void TestCommandLine::textReportFitsAHundredColumns()
+{
+    QFETCH(QString, by);
+    QFETCH(QString, row);
+    const ProgramResult result = run({"report", "run.stepscope", "--by", by});
+    QCOMPARE(result.code, 0);
+    QVERIFY2(result.out.contains(row), qPrintable(result.out));
+    QVERIFY2(result.out.contains("Shares sum to 100.0 % of the step"), qPrintable(result.out));
+    QVERIFY2(result.out.contains("1 warm-up step left out"), qPrintable(result.out));
+    bool inTable = false;
+    for (const QString& line : result.out.split('\n')) {
+        if (line.startsWith("---")) inTable = true;
+        if (line.isEmpty()) inTable = false;
+        if (inTable) QVERIFY2(line.size() <= 100, qPrintable(line));
+    }
+}
+
+void TestCommandLine::csvSharesSumToOne_data()
+{
+    QTest::addColumn<QString>("by");
+    QTest::addColumn<int>("rows");
+    QTest::newRow("phase") << "phase" << 6;
+    QTest::newRow("layer") << "layer" << 10; // without the model row, whose own time is 0
+    QTest::newRow("primitive") << "primitive" << 10;
+    QTest::newRow("step") << "step" << 3;
+}
+
+void TestCommandLine::csvSharesSumToOne()
+{
+    QFETCH(QString, by);
+    QFETCH(int, rows);
+    const ProgramResult result = run({"report", "run.stepscope", "--by", by, "--format", "csv"});
+    QCOMPARE(result.code, 0);
+    QVERIFY(result.out.endsWith("\r\n"));
+    const QStringList lines = result.out.split("\r\n", Qt::SkipEmptyParts);
+    QCOMPARE(lines.size(), rows + 1);
+    // Some names hold a comma and are quoted; the shares are found from the right.
+    const QStringList keys = lines[0].split(',');
+    const auto share = static_cast<qsizetype>(keys.indexOf("share"));
+    double sum = 0;
+    for (qsizetype i = 1; i < lines.size(); ++i) {
+        QString line = lines[i];
+        if (line.startsWith('"')) line.replace(0, line.indexOf('"', 1) + 1, "name");
+        sum += line.split(',')[share].toDouble();
+    }
+    QVERIFY2(std::abs(sum - 1) < 1e-9, qPrintable(result.out));
+}
+
+void TestCommandLine::jsonReportIsValid_data() { csvSharesSumToOne_data(); }
+
+void TestCommandLine::jsonReportIsValid()
+{
+    QFETCH(QString, by);
+    QFETCH(int, rows);
+    const ProgramResult result = run({"report", "run.stepscope", "--by", by, "--format", "json", "-o", "report.json"});
+    QCOMPARE(result.code, 0);
+    QVERIFY(result.out.isEmpty());
+    QFile file(path("report.json"));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QJsonParseError error;
+    const QJsonObject report = QJsonDocument::fromJson(file.readAll(), &error).object();
+    QCOMPARE(error.error, QJsonParseError::NoError);
+    QCOMPARE(report["by"].toString(), by);
+    QCOMPARE(report["rows"].toArray().size(), rows);
+    double sum = 0;
+    for (const QJsonValue& row : report["rows"].toArray())
+        sum += row.toObject()["share"].toDouble();
+    QVERIFY(std::abs(sum - 1) < 1e-9);
+    QCOMPARE(report["steps"].toObject()["duration_ns"].toObject()["median"].toDouble(), 2000.0);
+    QCOMPARE(report["steps"].toObject()["warmup_left_out"].toInt(), 1);
+}
+
+void TestCommandLine::warmUpIsLeftOutByDefault()
+{
+    QVERIFY(run({"report", "run.stepscope"}).out.contains("3 steps: median 2.000 µs"));
+    QVERIFY(run({"report", "run.stepscope", "--include-warmup"}).out.contains("4 steps: median 2.500 µs"));
+    QVERIFY(run({"report", "run.stepscope", "--first-step", "3"}).out.contains("1 step: median 3.000 µs"));
+    const ProgramResult none = run({"report", "run.stepscope", "--first-step", "100"});
+    QCOMPARE(none.code, 0);
+    QVERIFY(none.err.contains("no such steps"));
+}
+
+void TestCommandLine::whatWasLostIsShown()
+{
+    const QString message = "12 spans were lost because the collector fell behind.";
+    QVERIFY(run({"report", "lost.stepscope"}).out.contains(message));
+    QVERIFY(run({"info", "lost.stepscope"}).out.contains(message));
+    QVERIFY(run({"report", "lost.stepscope", "--format", "csv"}).err.contains(message));
+    QVERIFY(run({"report", "lost.stepscope", "--format", "json"}).out.contains(message));
+}
+
+void TestCommandLine::badSessionsAreRefused_data()
+{
+    QTest::addColumn<QByteArray>("content");
+    QTest::newRow("empty") << QByteArray();
+    QTest::newRow("text") << QByteArray("hello\n");
+    QTest::newRow("picture") << QByteArray("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
+    QTest::newRow("gzip") << QByteArray("\x1f\x8b\x08\0\0\0\0\0", 8);
+    QTest::newRow("database head alone") << QByteArray("SQLite format 3\0", 16);
+    QTest::newRow("JSON trace") << QByteArray("{\"traceEvents\": []}");
+}
+
+void TestCommandLine::badSessionsAreRefused()
+{
+    QFETCH(QByteArray, content);
+    QVERIFY(writeFile(path("bad"), content));
+    for (const QStringList& arguments : {QStringList{"report", "bad"}, QStringList{"convert", "bad", "out.sqlite"}}) {
+        const ProgramResult result = run(arguments);
+        QCOMPARE(result.code, 3);
+        QVERIFY2(result.err.startsWith("stepscope: error: bad"), qPrintable(result.err));
+        QVERIFY(result.out.isEmpty());
+        QVERIFY(!QFile::exists(path("out.sqlite")));
+    }
+    QCOMPARE(run({"report", "missing.stepscope"}).code, 3);
+    QCOMPARE(run({"info", "missing.stepscope"}).code, 3);
+}
+
+void TestCommandLine::aNewerSessionIsNamed()
+{
+    QFile file(path("run.stepscope"));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QByteArray bytes = file.readAll();
+    bytes[63] = 99; // the last byte of PRAGMA user_version, https://sqlite.org/fileformat.html 1.3
+    QVERIFY(writeFile(path("newer.stepscope"), bytes));
+    const ProgramResult result = run({"report", "newer.stepscope"});
+    QCOMPARE(result.code, 3);
+    QVERIFY2(result.err.contains("99"), qPrintable(result.err));
+    QVERIFY2(result.err.contains("newer"), qPrintable(result.err));
+}
+
+void TestCommandLine::unwritableResultsAreErrors_data()
+{
+    QTest::addColumn<QString>("output");
+    QTest::addColumn<QString>("said");
+    QTest::newRow("no such folder") << "nowhere/report.txt" << "No such file or directory";
+    QTest::newRow("a folder") << "." << "cannot write";
+    if (QFile::exists("/dev/full")) QTest::newRow("disk full") << "/dev/full" << "No space left";
+}
+
+void TestCommandLine::unwritableResultsAreErrors()
+{
+    QFETCH(QString, output);
+    QFETCH(QString, said);
+    const ProgramResult result = run({"report", "run.stepscope", "-o", output});
+    QCOMPARE(result.code, 1);
+    QVERIFY2(result.err.contains(said), qPrintable(result.err));
+}
+
+void TestCommandLine::infoDescribesASession()
+{
+    const ProgramResult result = run({"info", "run.stepscope"});
+    QCOMPARE(result.code, 0);
+    for (const char* word : {"session", "training", "loader 0", "layers      5", "primitives  4", "quality"})
+        QVERIFY2(result.out.contains(word), qPrintable(result.out));
+    QCOMPARE(run({"info", "run.stepscope", "--model-text"}).code, 3); // made by hand: there is none
+}
+
+void TestCommandLine::infoDescribesAModelByItsContent()
+{
+    QVERIFY(writeFile(path("model.txt"), "model = Chain(Dense(10 => 20, relu), Dense(20 => 1))\nloss = mse\noptimiser = Adam(0.01)\n"));
+    const ProgramResult result = run({"info", "model.txt"});
+    QCOMPARE(result.code, 0);
+    QVERIFY2(result.out.contains("Dense(10 => 20, relu)"), qPrintable(result.out));
+    QVERIFY2(result.out.contains("241"), qPrintable(result.out)); // 10*20+20 + 20*1+1 parameters
+    QVERIFY2(result.out.contains("mse"), qPrintable(result.out));
+}
+
+void TestCommandLine::mistakesInAModelHaveAPlace_data()
+{
+    QTest::addColumn<QByteArray>("text");
+    QTest::addColumn<QStringList>("said");
+    QTest::newRow("unknown layer") << QByteArray("model = Chain(Dens(10 => 20))\n") << QStringList{"m.jl:1:15", "Dens", "Dense"};
+    QTest::newRow("shape mismatch") << QByteArray("model = Chain(first = Dense(10 => 20), second = Dense(30 => 1))\n")
+                                    << QStringList{"m.jl:1", "first", "second", "20", "30"};
+    QTest::newRow("unclosed") << QByteArray("model = Chain(Dense(10 => 20)\n") << QStringList{"m.jl:"};
+    QTest::newRow("empty") << QByteArray() << QStringList{"m.jl"};
+}
+
+void TestCommandLine::mistakesInAModelHaveAPlace()
+{
+    QFETCH(QByteArray, text);
+    QFETCH(QStringList, said);
+    QVERIFY(writeFile(path("m.jl"), text));
+    for (const char* command : {"info", "record"}) {
+        const ProgramResult result = run({command, "m.jl"});
+        QCOMPARE(result.code, 3);
+        for (const QString& word : said)
+            QVERIFY2(result.err.contains(word), qPrintable(result.err));
+        QVERIFY(!QFile::exists(path("m.stepscope")));
+    }
+}
+
+void TestCommandLine::convertWritesPlainRows()
+{
+    const ProgramResult result = run({"convert", "run.stepscope", "rows.sqlite"});
+    QCOMPARE(result.code, 0);
+    QFile file(path("rows.sqlite"));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QVERIFY(file.read(16) == QByteArray("SQLite format 3\0", 16));
+    QCOMPARE(run({"report", "rows.sqlite"}).code, 3); // rows, not a session
+    QCOMPARE(run({"convert", "run.stepscope", "again.stepscope"}).code, 0);
+    QCOMPARE(run({"report", "again.stepscope", "--format", "csv"}).out, run({"report", "run.stepscope", "--format", "csv"}).out);
+}
+
+void TestCommandLine::convertRefusesUnknownFormats()
+{
+    for (const QString& out : {QString("run.xyz"), QString("run")}) {
+        const ProgramResult result = run({"convert", "run.stepscope", out});
+        QCOMPARE(result.code, 2);
+        QVERIFY2(result.err.contains("sqlite"), qPrintable(result.err));
+        QVERIFY(!QFile::exists(path(out)));
+    }
+    QCOMPARE(run({"convert", "run.stepscope", "run.stepscope"}).code, 2);
+}
+
+QTEST_GUILESS_MAIN(TestCommandLine)
+#include "tst_command_line.moc"

@@ -1,0 +1,45 @@
+// Runs the command line as a user does and collects what it says.
+#pragma once
+
+#include <QByteArray>
+#include <QFile>
+#include <QProcess>
+#include <QString>
+#include <QStringList>
+
+namespace stepscope::support {
+
+struct ProgramResult {
+    int code = -1; // -1: did not start, crashed or did not end
+    QString out, err;
+    QByteArray rawOut;
+};
+
+inline QString programPath() { return QStringLiteral(STEPSCOPE_BINARY_DIR "/bin/stepscope"); }
+
+inline ProgramResult runProgram(const QStringList& arguments, const QString& folder, int milliseconds = 120000)
+{
+    QProcess process;
+    process.setWorkingDirectory(folder);
+    process.start(programPath(), arguments);
+    process.closeWriteChannel();
+    ProgramResult result;
+    const bool ended = process.waitForFinished(milliseconds);
+    if (!ended) {
+        process.kill();
+        process.waitForFinished();
+    }
+    result.rawOut = process.readAllStandardOutput();
+    result.out = QString::fromUtf8(result.rawOut);
+    result.err = QString::fromUtf8(process.readAllStandardError());
+    if (ended && process.exitStatus() == QProcess::NormalExit) result.code = process.exitCode();
+    return result;
+}
+
+inline bool writeFile(const QString& path, const QByteArray& content)
+{
+    QFile file(path);
+    return file.open(QIODevice::WriteOnly) && file.write(content) == content.size();
+}
+
+} // namespace stepscope::support
