@@ -1,0 +1,445 @@
+// Dense, Conv and CrossCor: y = f(W x + b) by oneDNN's inner product or convolution.
+//
+// The layouts of input, weights and output decide which implementation the library has, so they are chosen together: for
+// every weight layout that some primitive asks for, the forward pass and both gradients are timed with the conversions that
+// the layout would cost, and the cheapest sum wins.
+#include "core/onednn/eltwise.h"
+#include "core/onednn/layer_node.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace stepscope::onednn {
+namespace {
+
+using compat::Desc;
+using compat::Dims;
+using Maker = std::function<dnnl::primitive_desc_base(const Desc& source, const Desc& weights, const Desc& destination, int skip)>;
+
+// What one gradient primitive uses, when it is not the layouts of the forward pass.
+struct GradientChoice {
+    int mode = 0; // 0 layouts as given, 1 weights free, 2 all free
+    Pick pick;
+    Desc source, weights, destination;
+    double time = std::numeric_limits<double>::infinity(); // conversions included
+};
+
+struct Choice {
+    Desc source, weights, destination;
+    Pick forward;
+    GradientChoice data, weightsGradient;
+    double time = std::numeric_limits<double>::infinity();
+};
+
+class AffineLayer final : public LayerNode {
+public:
+    AffineLayer(PlanBuilder& builder, base::LayerId id)
+        : LayerNode(id), m_layer(builder.layer(id)), m_fuseAllowed(builder.context().options.fuse)
+    {
+        setActivation(m_layer.options.activation);
+    }
+
+    bool fuse(const model::Activation& activation) override
+    {
+        if (m_layer.options.activation.kind != model::ActivationKind::identity) return false;
+        const auto e = eltwiseAlgorithm(activation);
+        if (!m_fuseAllowed || !e || !e->backwardFromResult) return false;
+        setActivation(activation);
+        return true;
+    }
+
+    Value forward(PlanBuilder& builder, Value x) override;
+    Value backward(PlanBuilder& builder, Value dy, bool wantInput) override;
+
+private:
+    bool dense() const { return m_layer.kind == model::LayerKind::dense; }
+    void setActivation(const model::Activation& activation);
+    void setShapes(const Value& x);
+    void setMakers(PlanBuilder& builder);
+    void setConvolutionMakers(PlanBuilder& builder);
+    void setDenseMakers(PlanBuilder& builder);
+    dnnl::primitive_attr forwardAttributes(PlanBuilder& builder) const;
+    std::string problem(const PlanBuilder& builder) const;
+
+    Choice choose(PlanBuilder& builder, const Value& x, bool wantInput);
+    std::vector<Desc> weightCandidates(PlanBuilder& builder, const Desc& source, const Desc& destination, const Desc& proposed);
+    Choice evaluate(PlanBuilder& builder, const Desc& given, const Desc& source, const Desc& weights, const Desc& destination,
+                    bool wantInput);
+    GradientChoice chooseGradient(PlanBuilder& builder, bool data, const Choice& choice, const Desc& given, double giveUp);
+    Pick pickForward(PlanBuilder& builder, const Desc& source, const Desc& weights, const Desc& destination);
+    TimingArguments forwardArguments(const dnnl::primitive_desc_base& d) const;
+
+    const model::Layer& m_layer;
+    bool m_fuseAllowed;
+    std::optional<EltwiseAlgorithm> m_fused; // activation inside the forward primitive
+    model::Activation m_fusedActivation;
+    std::unique_ptr<Eltwise> m_separate;     // or as an operation of its own
+    Dims m_weightDims, m_outputDims;
+    Desc m_bias;
+    int64_t m_flop = 0;
+    Maker m_makeForward, m_makeData, m_makeWeights;
+    Choice m_choice;
+    Value m_x, m_y, m_inputGiven;
+    Desc m_inputDesc; // layout in which the layer before gave x
+    ParameterSlot* m_weights = nullptr;
+    ParameterSlot* m_biasSlot = nullptr;
+};
+
+void AffineLayer::setActivation(const model::Activation& activation)
+{
+    m_fused.reset();
+    m_separate.reset();
+    if (activation.kind == model::ActivationKind::identity) return;
+    const auto e = eltwiseAlgorithm(activation);
+    if (m_fuseAllowed && e && e->backwardFromResult) {
+        m_fused = e;
+        m_fusedActivation = activation;
+    } else {
+        m_separate = std::make_unique<Eltwise>(activation);
+    }
+}
+
+dnnl::primitive_attr AffineLayer::forwardAttributes(PlanBuilder& builder) const
+{
+    dnnl::primitive_attr attr = builder.attributes();
+    if (m_fused) {
+        dnnl::post_ops ops;
+        compat::appendEltwise(ops, m_fused->forward, m_fused->alpha, m_fused->beta);
+        attr.set_post_ops(ops);
+    }
+    return attr;
+}
+
+void AffineLayer::setShapes(const Value& x)
+{
+    const model::LayerOptions& o = m_layer.options;
+    const Dims in = x.dims();
+    m_outputDims = {in[0]};
+    for (int64_t d : m_layer.output) m_outputDims.push_back(d);
+    const int64_t outputs = m_outputDims[1];
+    if (dense()) {
+        m_weightDims = in; // {out, features} or, behind a flatten, {out, channels, height, width}
+        m_weightDims[0] = outputs;
+        m_flop = 2 * in[0] * outputs * x.features();
+    } else {
+        m_weightDims = o.groups > 1 ? Dims{o.groups, o.out / o.groups, o.in / o.groups} : Dims{o.out, o.in};
+        m_weightDims.insert(m_weightDims.end(), o.kernel.begin(), o.kernel.end());
+        m_flop = 2 * model::product(m_outputDims) * (o.in / o.groups) * model::product(o.kernel);
+    }
+    m_bias = o.bias ? Desc(Dims{outputs}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a) : Desc();
+}
+
+void AffineLayer::setConvolutionMakers(PlanBuilder& builder)
+{
+    using Forward = dnnl::convolution_forward;
+    using Data = dnnl::convolution_backward_data;
+    using Weights = dnnl::convolution_backward_weights;
+    const model::LayerOptions& o = m_layer.options;
+    const Dims strides(o.stride.begin(), o.stride.end()), low(o.padLow.begin(), o.padLow.end()), high(o.padHigh.begin(), o.padHigh.end());
+    Dims dilates(o.dilation.begin(), o.dilation.end());
+    for (int64_t& d : dilates) --d; // oneDNN counts from 0
+    constexpr auto algorithm = dnnl::algorithm::convolution_direct;
+    constexpr auto training = dnnl::prop_kind::forward_training;
+    const dnnl::engine engine = builder.engine();
+    const dnnl::primitive_attr attr = forwardAttributes(builder), plain = builder.attributes();
+    const Desc bias = m_bias;
+    const bool hasBias = o.bias;
+    const auto forward = [=](const dnnl::primitive_attr& a, const Desc& s, const Desc& w, const Desc& d) {
+        return hasBias ? compat::forward<Forward>(engine, a, training, algorithm, s, w, bias, d, strides, dilates, low, high)
+                       : compat::forward<Forward>(engine, a, training, algorithm, s, w, d, strides, dilates, low, high);
+    };
+    m_makeForward = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
+        auto desc = forward(attr, s, w, d);
+        passOver(desc, skip);
+        return desc;
+    };
+    m_makeData = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
+        auto desc = compat::backward<Data>(engine, plain, forward(plain, s, w, d), algorithm, s, w, d, strides, dilates, low, high);
+        passOver(desc, skip);
+        return desc;
+    };
+    m_makeWeights = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
+        const auto hint = forward(plain, s, w, d);
+        auto desc = hasBias ? compat::backward<Weights>(engine, plain, hint, algorithm, s, w, bias, d, strides, dilates, low, high)
+                            : compat::backward<Weights>(engine, plain, hint, algorithm, s, w, d, strides, dilates, low, high);
+        passOver(desc, skip);
+        return desc;
+    };
+}
+
+void AffineLayer::setDenseMakers(PlanBuilder& builder)
+{
+    using Forward = dnnl::inner_product_forward;
+    using Data = dnnl::inner_product_backward_data;
+    using Weights = dnnl::inner_product_backward_weights;
+    constexpr auto training = dnnl::prop_kind::forward_training;
+    const dnnl::engine engine = builder.engine();
+    const dnnl::primitive_attr attr = forwardAttributes(builder), plain = builder.attributes();
+    const Desc bias = m_bias;
+    const bool hasBias = m_layer.options.bias;
+    const auto forward = [=](const dnnl::primitive_attr& a, const Desc& s, const Desc& w, const Desc& d) {
+        return hasBias ? compat::forward<Forward>(engine, a, training, s, w, bias, d) : compat::forward<Forward>(engine, a, training, s, w, d);
+    };
+    m_makeForward = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
+        auto desc = forward(attr, s, w, d);
+        passOver(desc, skip);
+        return desc;
+    };
+    m_makeData = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
+        auto desc = compat::backward<Data>(engine, plain, forward(plain, s, w, d), s, w, d);
+        passOver(desc, skip);
+        return desc;
+    };
+    m_makeWeights = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
+        const auto hint = forward(plain, s, w, d);
+        auto desc = hasBias ? compat::backward<Weights>(engine, plain, hint, s, w, bias, d)
+                            : compat::backward<Weights>(engine, plain, hint, s, w, d);
+        passOver(desc, skip);
+        return desc;
+    };
+}
+
+void AffineLayer::setMakers(PlanBuilder& builder)
+{
+    if (dense()) setDenseMakers(builder);
+    else setConvolutionMakers(builder);
+}
+
+std::string AffineLayer::problem(const PlanBuilder&) const
+{
+    const model::LayerOptions& o = m_layer.options;
+    std::string text = fmt::format("{} w{} b{} f{}", dense() ? "dense" : "conv", fmt::join(m_weightDims, "x"), o.bias ? 1 : 0,
+                                   m_fused ? static_cast<int>(m_fused->forward) : 0);
+    if (!dense())
+        text += fmt::format(" s{} d{} l{} h{}", fmt::join(o.stride, "x"), fmt::join(o.dilation, "x"), fmt::join(o.padLow, "x"),
+                            fmt::join(o.padHigh, "x"));
+    return text;
+}
+
+// ---- choosing layouts ----
+
+TimingArguments AffineLayer::forwardArguments(const dnnl::primitive_desc_base& d) const
+{
+    const auto md = [&](dnnl::query q) { return d.query_md(q, 0); };
+    return {{DNNL_ARG_SRC, md(dnnl::query::src_md)}, {DNNL_ARG_WEIGHTS, md(dnnl::query::weights_md)}, {DNNL_ARG_BIAS, m_bias},
+            {DNNL_ARG_DST, md(dnnl::query::dst_md)}, {DNNL_ARG_SCRATCHPAD, d.scratchpad_desc()}};
+}
+
+Pick AffineLayer::pickForward(PlanBuilder& builder, const Desc& source, const Desc& weights, const Desc& destination)
+{
+    const std::string key
+        = fmt::format("{} forward {} {} {}", problem(builder), describe(source), describe(weights), describe(destination));
+    return builder.pick(key, [&](int skip) { return m_makeForward(source, weights, destination, skip); },
+                        [&](const dnnl::primitive_desc_base& d) { return forwardArguments(d); });
+}
+
+GradientChoice AffineLayer::chooseGradient(PlanBuilder& builder, bool data, const Choice& choice, const Desc& given, double giveUp)
+{
+    GradientChoice best;
+    const Dims sourceDims = compat::dimsOf(choice.source);
+    for (int mode = 0; mode < 3; ++mode) {
+        if (!builder.context().options.tune && best.pick) break;
+        const Desc s = mode == 2 ? anyDesc(sourceDims) : choice.source;
+        const Desc w = mode >= 1 ? anyDesc(m_weightDims) : choice.weights;
+        const Desc d = mode == 2 ? anyDesc(m_outputDims) : choice.destination;
+        const std::string key = fmt::format("{} {} m{} {} {} {}", problem(builder), data ? "data" : "weights", mode, describe(choice.source),
+                                            mode >= 1 ? std::string("any") : describe(choice.weights), describe(choice.destination));
+        try {
+            GradientChoice c;
+            c.mode = mode;
+            c.pick = builder.pick(
+                key, [&](int skip) { return data ? m_makeData(s, w, d, skip) : m_makeWeights(s, w, d, skip); },
+                [&](const dnnl::primitive_desc_base& desc) -> TimingArguments {
+                    const auto md = [&](dnnl::query q) { return desc.query_md(q, 0); };
+                    if (data)
+                        return {{DNNL_ARG_DIFF_SRC, md(dnnl::query::diff_src_md)}, {DNNL_ARG_WEIGHTS, md(dnnl::query::weights_md)},
+                                {DNNL_ARG_DIFF_DST, md(dnnl::query::diff_dst_md)}, {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()}};
+                    return {{DNNL_ARG_SRC, md(dnnl::query::src_md)}, {DNNL_ARG_DIFF_WEIGHTS, md(dnnl::query::diff_weights_md)},
+                            {DNNL_ARG_DIFF_BIAS, m_bias}, {DNNL_ARG_DIFF_DST, md(dnnl::query::diff_dst_md)},
+                            {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()}};
+                });
+            const auto md = [&](dnnl::query q) { return c.pick.desc.query_md(q, 0); };
+            c.destination = md(dnnl::query::diff_dst_md);
+            c.time = c.pick.time + builder.reorderTime(choice.destination, c.destination);
+            if (data) {
+                c.source = md(dnnl::query::diff_src_md);
+                c.weights = md(dnnl::query::weights_md);
+                c.time += builder.reorderTime(choice.weights, c.weights) + builder.reorderTime(c.source, given);
+            } else {
+                c.source = md(dnnl::query::src_md);
+                c.weights = md(dnnl::query::diff_weights_md);
+                c.time += builder.reorderTime(c.weights, choice.weights) + builder.reorderTime(choice.source, c.source);
+            }
+            if (c.time < best.time) best = c;
+        } catch (const dnnl::error&) {
+            continue; // this combination has no implementation
+        }
+        if (best.time < giveUp && mode == 0 && best.destination == choice.destination && !builder.context().options.tune) break;
+    }
+    return best;
+}
+
+Choice AffineLayer::evaluate(PlanBuilder& builder, const Desc& given, const Desc& source, const Desc& weights, const Desc& destination,
+                             bool wantInput)
+{
+    Choice c;
+    c.source = source;
+    c.weights = weights;
+    c.destination = destination;
+    try {
+        c.forward = pickForward(builder, source, weights, destination);
+        c.weightsGradient = chooseGradient(builder, false, c, given, std::numeric_limits<double>::infinity());
+        c.time = c.forward.time + c.weightsGradient.time + builder.reorderTime(given, source);
+        if (wantInput) {
+            c.data = chooseGradient(builder, true, c, given, std::numeric_limits<double>::infinity());
+            c.time += c.data.time;
+        }
+    } catch (const dnnl::error&) {
+        c.time = std::numeric_limits<double>::infinity();
+    }
+    return c;
+}
+
+std::vector<Desc> AffineLayer::weightCandidates(PlanBuilder& builder, const Desc& source, const Desc& destination, const Desc& proposed)
+{
+    std::vector<Desc> all{proposed};
+    if (!builder.context().options.tune) return all;
+    const auto add = [&](const Desc& desc) {
+        if (std::find(all.begin(), all.end(), desc) == all.end()) all.push_back(desc);
+    };
+    const Desc any = anyDesc(m_weightDims);
+    const auto ask = [&](const Maker& make, dnnl::query query) {
+        try {
+            setThreads(builder.threadChoices().front());
+            add(make(source, any, destination, 0).query_md(query, 0));
+        } catch (const dnnl::error&) {
+            return; // no such primitive for these layouts
+        }
+    };
+    ask(m_makeWeights, dnnl::query::diff_weights_md);
+    ask(m_makeData, dnnl::query::weights_md);
+    add(plainDesc(m_weightDims));
+    if (m_weightDims.size() == 2) add(Desc(m_weightDims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::ba));
+    return all;
+}
+
+Choice AffineLayer::choose(PlanBuilder& builder, const Value& x, bool wantInput)
+{
+    Choice best;
+    const Dims inputDims = x.dims();
+    std::vector<Desc> sources{x.desc};
+    const auto layout = builder.context().variant.layout;
+    if (layout == PlanVariant::Layout::automatic) sources.push_back(anyDesc(inputDims));
+    const Desc wantedOutput = [&] {
+        if (m_outputDims.size() == 4 && layout == PlanVariant::Layout::channelsLast)
+            return Desc(m_outputDims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nhwc);
+        if (layout == PlanVariant::Layout::plain || m_outputDims.size() == 2) return plainDesc(m_outputDims);
+        return anyDesc(m_outputDims);
+    }();
+    const Desc fixed = m_weights != nullptr ? m_weights->desc : Desc();
+    for (const Desc& wanted : sources) {
+        constexpr int kForwardTried = 3;
+        std::vector<std::pair<Desc, Desc>> seen;
+        for (int skip = 0; skip < kForwardTried; ++skip) {
+            try {
+                setThreads(builder.threadChoices().front());
+                const auto proposal = m_makeForward(wanted, m_weights != nullptr ? fixed : anyDesc(m_weightDims), wantedOutput, skip);
+                if (isReference(proposal) && best.time < std::numeric_limits<double>::infinity()) break;
+                const Desc source = proposal.query_md(dnnl::query::src_md, 0), destination = proposal.query_md(dnnl::query::dst_md, 0);
+                if (std::find(seen.begin(), seen.end(), std::pair(source, destination)) != seen.end()) continue;
+                seen.emplace_back(source, destination);
+                const std::vector<Desc> candidates = m_weights != nullptr
+                    ? std::vector<Desc>{fixed}
+                    : weightCandidates(builder, source, destination, proposal.query_md(dnnl::query::weights_md, 0));
+                for (const Desc& weights : candidates) {
+                    const Choice c = evaluate(builder, x.desc, source, weights, destination, wantInput);
+                    if (c.time < best.time) best = c;
+                }
+                if (!builder.context().options.tune) break;
+            } catch (const dnnl::error&) {
+                break; // no further implementation
+            }
+        }
+    }
+    if (!best.forward) throw dnnl::error(dnnl_unimplemented, "no implementation");
+    return best;
+}
+
+// ---- building ----
+
+Value AffineLayer::forward(PlanBuilder& builder, Value x)
+{
+    m_inputGiven = x;
+    m_inputDesc = x.desc;
+    setShapes(x);
+    setMakers(builder);
+    m_weights = builder.parameters().find(id(), 0);
+    // The gradient for the input is timed even for a first layer only if it is wanted.
+    const bool wantInput = builder.wantsInputGradient(id());
+    m_choice = choose(builder, x, wantInput);
+    if (m_weights == nullptr) {
+        m_weights = &builder.parameters().add(id(), 0, m_choice.weights, dense() ? FluxOrder::transposed
+            : m_layer.kind == model::LayerKind::conv                          ? FluxOrder::flippedKernel
+                                                                              : FluxOrder::same);
+        if (m_layer.options.bias) builder.parameters().add(id(), 1, m_bias, FluxOrder::same);
+    }
+    m_biasSlot = m_layer.options.bias ? builder.parameters().find(id(), 1) : nullptr;
+
+    m_x = builder.converted(x, m_choice.source, "input layout");
+    m_y = builder.allocate(m_choice.destination);
+    PrimitiveArguments arguments{{DNNL_ARG_SRC, m_x.memory}, {DNNL_ARG_WEIGHTS, m_weights->value}, {DNNL_ARG_DST, m_y.memory}};
+    if (m_biasSlot != nullptr) arguments.push_back({DNNL_ARG_BIAS, m_biasSlot->value});
+    std::string what = "forward";
+    if (m_fused) what += std::string(" + ") + model::activationName(m_fusedActivation.kind);
+    builder.add({what, dense() ? "inner_product" : "convolution"}, m_choice.forward, std::move(arguments), m_flop);
+    return m_separate ? m_separate->forward(builder, m_y) : m_y;
+}
+
+Value AffineLayer::backward(PlanBuilder& builder, Value dy, bool wantInput)
+{
+    const std::string kind = dense() ? "inner_product" : "convolution";
+    if (m_separate) dy = m_separate->backward(builder, dy);
+    if (m_fused) dy = fusedBackward(builder, m_fusedActivation, m_y, dy);
+    else dy = builder.converted(dy, m_choice.destination, "gradient layout");
+
+    const GradientChoice& g = m_choice.weightsGradient;
+    const Value gy = builder.converted(dy, g.destination, "gradient layout for weights");
+    const Value gx = builder.converted(m_x, g.source, "input layout for weights");
+    const bool direct = g.weights == m_weights->desc;
+    Value temporary;
+    if (!direct) temporary = builder.allocate(g.weights);
+    PrimitiveArguments arguments{{DNNL_ARG_SRC, gx.memory}, {DNNL_ARG_DIFF_DST, gy.memory},
+                                 {DNNL_ARG_DIFF_WEIGHTS, direct ? m_weights->gradient : temporary.memory}};
+    if (m_biasSlot != nullptr) arguments.push_back({DNNL_ARG_DIFF_BIAS, m_biasSlot->gradient});
+    builder.add({"weights gradient", kind}, g.pick, std::move(arguments), m_flop);
+    if (!direct) builder.convertInto(temporary, m_weights->gradient, "weights gradient layout");
+    if (!wantInput) return {};
+
+    const GradientChoice& d = m_choice.data;
+    const Value dd = builder.converted(dy, d.destination, "gradient layout for input");
+    dnnl::memory weights = m_weights->value;
+    Value convertedWeights;
+    if (!(d.weights == m_weights->desc)) {
+        Value source;
+        source.desc = m_weights->desc;
+        source.memory = m_weights->value;
+        convertedWeights = builder.allocate(d.weights);
+        builder.convertInto(source, convertedWeights.memory, "weights layout");
+        weights = convertedWeights.memory;
+    }
+    Value dx = builder.allocate(d.source);
+    builder.add({"input gradient", kind}, d.pick, {{DNNL_ARG_DIFF_SRC, dx.memory}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DIFF_DST, dd.memory}},
+                m_flop);
+    dx = builder.converted(dx, m_inputDesc, "input gradient layout");
+    dx.flattened = m_inputGiven.flattened;
+    return dx;
+}
+
+} // namespace
+
+LayerNodePtr makeAffine(PlanBuilder& builder, base::LayerId id) { return std::make_shared<AffineLayer>(builder, id); }
+
+} // namespace stepscope::onednn

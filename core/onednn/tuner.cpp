@@ -1,0 +1,168 @@
+#include "core/onednn/tuner.h"
+
+#include "core/onednn/buffer_pool.h"
+#include "core/onednn/program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <system_error>
+
+#include <unistd.h>
+
+namespace stepscope::onednn {
+namespace {
+
+constexpr const char* kFileHeader = "stepscope-tuning 1";
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double nowNs()
+{
+    return static_cast<double>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+size_t roundUp(size_t n) { return (n + 127) / 128 * 128 + 64; }
+
+} // namespace
+
+std::string describe(const compat::Desc& desc)
+{
+    return fmt::format("{}{}", fmt::join(compat::dimsOf(desc), "x"), compat::layoutText(desc));
+}
+
+TuningMemory::TuningMemory(std::string path, std::string machine) : m_path(std::move(path)), m_machine(std::move(machine))
+{
+    if (m_path.empty()) return;
+    std::ifstream in(m_path);
+    std::string line;
+    if (!std::getline(in, line) || line != kFileHeader) return;
+    while (std::getline(in, line)) { // "key<TAB>1 2 3"
+        const size_t tab = line.find('\t');
+        if (tab == std::string::npos) continue;
+        std::istringstream numbers(line.substr(tab + 1));
+        std::vector<int> choice;
+        for (int value = 0; numbers >> value;) choice.push_back(value);
+        if (!choice.empty()) m_choices.emplace(line.substr(0, tab), std::move(choice));
+    }
+}
+
+TuningMemory::~TuningMemory() { (void)save(); }
+
+std::optional<std::vector<int>> TuningMemory::find(const std::string& key) const
+{
+    const auto it = m_choices.find(m_machine + key);
+    if (it == m_choices.end()) return std::nullopt;
+    return it->second;
+}
+
+void TuningMemory::store(const std::string& key, std::vector<int> choice)
+{
+    m_choices[m_machine + key] = std::move(choice);
+    m_changed = true;
+}
+
+base::Status TuningMemory::save()
+{
+    if (m_path.empty() || !m_changed) return {};
+    const std::filesystem::path path(m_path);
+    std::error_code ignored;
+    std::filesystem::create_directories(path.parent_path(), ignored);
+    // Written beside and renamed, so that a second process never reads half a file.
+    const std::string partial = fmt::format("{}.{}", m_path, ::getpid());
+    {
+        std::ofstream out(partial);
+        out << kFileHeader << '\n';
+        for (const auto& [key, choice] : m_choices) out << key << '\t' << fmt::format("{}", fmt::join(choice, " ")) << '\n';
+        if (!out.flush()) {
+            std::filesystem::remove(partial, ignored);
+            return base::fail(base::ErrorCode::io, "the tuning memory could not be written", {.file = m_path});
+        }
+    }
+    std::error_code error;
+    std::filesystem::rename(partial, path, error);
+    if (error) return base::fail(base::ErrorCode::io, error.message(), {.file = m_path});
+    m_changed = false;
+    return {};
+}
+
+Tuner::Tuner(dnnl::engine engine) : m_engine(std::move(engine)), m_stream(m_engine), m_memory(nullptr, &std::free) {}
+
+float* Tuner::scratch(size_t bytes)
+{
+    if (bytes > m_bytes) {
+        m_memory = touchedMemory(bytes, false);
+        m_bytes = bytes;
+    }
+    return reinterpret_cast<float*>(m_memory.get());
+}
+
+double Tuner::time(const dnnl::primitive_desc_base& desc, const TimingArguments& arguments, int threads, double giveUp)
+{
+    try {
+        size_t bytes = 0;
+        for (const auto& [id, d] : arguments) bytes += roundUp(d.get_size());
+        auto* base = reinterpret_cast<std::byte*>(scratch(bytes));
+        std::vector<dnnl::memory> memories;
+        std::vector<dnnl_exec_arg_t> args;
+        size_t offset = 0;
+        for (const auto& [id, d] : arguments) {
+            if (d.get_size() == 0) continue;
+            memories.emplace_back(d, m_engine, base + offset);
+            args.push_back({id, memories.back().get()});
+            offset += roundUp(d.get_size());
+        }
+        setThreads(threads);
+        const dnnl::primitive primitive(desc.get());
+        double best = kInfinity;
+        double spent = 0;
+        constexpr int kRuns = 9;
+        constexpr double kBudgetNs = 30e6;
+        for (int run = 0; run < kRuns + 1; ++run) {
+            const double start = nowNs();
+            if (dnnl_primitive_execute(primitive.get(), m_stream.get(), static_cast<int>(args.size()), args.data()) != dnnl_success)
+                return kInfinity;
+            const double elapsed = nowNs() - start;
+            spent += elapsed;
+            if (run > 0) best = std::min(best, elapsed); // the first run warms caches and pages
+            if (run == 0 && elapsed > 8 * giveUp + 50e3) return elapsed;
+            if (run >= 2 && best > 1.5 * giveUp) return best;
+            if (run >= 2 && spent > kBudgetNs) break;
+        }
+        return best;
+    } catch (const dnnl::error&) {
+        return kInfinity;
+    }
+}
+
+double Tuner::reorderTime(const compat::Desc& from, const compat::Desc& to, int threads)
+{
+    if (from == to) return 0;
+    const std::string key = fmt::format("{}>{}/{}", describe(from), describe(to), threads);
+    if (const auto it = m_reorders.find(key); it != m_reorders.end()) return it->second;
+    double best = kInfinity;
+    try {
+        dnnl::primitive_attr attr;
+        attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+        for (int t : {1, threads}) {
+            setThreads(t);
+            const dnnl::reorder::primitive_desc desc(m_engine, from, m_engine, to, attr);
+            best = std::min(best, time(desc, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()}},
+                                       t, kInfinity));
+            if (threads == 1) break;
+        }
+    } catch (const dnnl::error&) {
+        best = kInfinity;
+    }
+    m_reorders[key] = best;
+    return best;
+}
+
+} // namespace stepscope::onednn

@@ -1,0 +1,65 @@
+// Tuner: times primitives on scratch memory and remembers which choice won.
+// Owner: core/onednn. Thread: the building thread. Units: nanoseconds.
+//
+// Timed choices differ from run to run, and with them the last bits of every result. A choice is therefore remembered by a key
+// that describes the problem, in memory and, when a file is given, across processes: later runs on the same machine use the
+// same primitives, start faster and give the same bits.
+#pragma once
+
+#include "core/base/result.h"
+#include "core/onednn/compat.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stepscope::onednn {
+
+using TimingArguments = std::vector<std::pair<int, compat::Desc>>;
+
+// Remembered choices: text -> numbers.
+class TuningMemory {
+public:
+    // Reads `path` if it exists; a foreign or damaged file is ignored and replaced. "" = in memory only. `machine` names what the
+    // choices depend on besides the problem: library version, instruction set, processor.
+    TuningMemory(std::string path, std::string machine);
+    ~TuningMemory(); // writes what is new, if it can
+
+    std::optional<std::vector<int>> find(const std::string& key) const;
+    void store(const std::string& key, std::vector<int> choice);
+    base::Status save();
+
+private:
+    std::string m_path;
+    std::string m_machine;
+    std::map<std::string, std::vector<int>> m_choices;
+    bool m_changed = false;
+};
+
+class Tuner {
+public:
+    explicit Tuner(dnnl::engine engine);
+
+    // Least time of a few executions with that many threads. Stops early once it is clear that the primitive takes longer
+    // than `giveUp`. Infinity when it cannot run.
+    double time(const dnnl::primitive_desc_base& desc, const TimingArguments& arguments, int threads, double giveUp);
+    // Cost of converting a layout, the better of one and `threads` threads; 0 for equal layouts.
+    double reorderTime(const compat::Desc& from, const compat::Desc& to, int threads);
+
+private:
+    float* scratch(size_t bytes);
+
+    dnnl::engine m_engine;
+    dnnl::stream m_stream;
+    std::unique_ptr<std::byte, void (*)(void*)> m_memory;
+    size_t m_bytes = 0;
+    std::map<std::string, double> m_reorders;
+};
+
+// Text that identifies a descriptor: dims, layout.
+std::string describe(const compat::Desc& desc);
+
+} // namespace stepscope::onednn
