@@ -85,7 +85,7 @@ public:
     }
 
 private:
-    static constexpr auto training() { return dnnl::prop_kind::forward_training; }
+    static constexpr dnnl::prop_kind training() { return dnnl::prop_kind::forward_training; }
     float eps() const { return static_cast<float>(m_layer.options.eps); }
     Desc channelDesc() const { return plainDesc({m_channels}); }
     int64_t values() const { return static_cast<int64_t>(m_x.desc.get_size() / sizeof(float)); }
