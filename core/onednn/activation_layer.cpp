@@ -64,7 +64,9 @@ public:
         const Pick pick = builder.pick(
             fmt::format("softmax back {} {}", static_cast<int>(m_algorithm), describe(m_x.desc)),
             [&](int skip) -> dnnl::primitive_desc_base {
-                auto d = backwardDesc(builder);
+                const auto hint = forwardDesc(builder); // must outlive passOver
+                auto d = compat::backward<compat::SoftmaxBackward>(builder.engine(), builder.attributes(), hint, m_algorithm, m_x.desc, m_x.desc,
+                                                                   m_x.desc, axis());
                 passOver(d, skip);
                 return d;
             },
@@ -87,12 +89,6 @@ private:
         return compat::forward<compat::SoftmaxForward>(builder.engine(), builder.attributes(), dnnl::prop_kind::forward_training, m_algorithm,
                                                        m_x.desc, m_x.desc, axis());
     }
-    compat::SoftmaxBackward::primitive_desc backwardDesc(PlanBuilder& builder) const
-    {
-        return compat::backward<compat::SoftmaxBackward>(builder.engine(), builder.attributes(), forwardDesc(builder), m_algorithm, m_x.desc,
-                                                         m_x.desc, m_x.desc, axis());
-    }
-
     dnnl::algorithm m_algorithm;
     Value m_given, m_x, m_y;
 };

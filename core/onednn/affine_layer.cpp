@@ -157,7 +157,8 @@ void AffineLayer::setConvolutionMakers(PlanBuilder& builder)
         return desc;
     };
     m_makeData = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
-        auto desc = compat::backward<Data>(engine, plain, forward(plain, s, w, d), algorithm, s, w, d, strides, dilates, low, high);
+        const auto hint = forward(plain, s, w, d); // must outlive passOver
+        auto desc = compat::backward<Data>(engine, plain, hint, algorithm, s, w, d, strides, dilates, low, high);
         passOver(desc, skip);
         return desc;
     };
@@ -189,7 +190,8 @@ void AffineLayer::setDenseMakers(PlanBuilder& builder)
         return desc;
     };
     m_makeData = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
-        auto desc = compat::backward<Data>(engine, plain, forward(plain, s, w, d), s, w, d);
+        const auto hint = forward(plain, s, w, d); // must outlive passOver
+        auto desc = compat::backward<Data>(engine, plain, hint, s, w, d);
         passOver(desc, skip);
         return desc;
     };

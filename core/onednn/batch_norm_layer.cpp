@@ -53,8 +53,8 @@ public:
         const Pick pick = builder.pick(
             fmt::format("batch_norm back {} r{} a{}", describe(data), m_relu ? 1 : 0, m_layer.options.affine ? 1 : 0),
             [&](int skip) -> dnnl::primitive_desc_base {
-                auto d = compat::batchNormBackward(builder.engine(), builder.attributes(), forwardDesc(builder, training(), flags()), data, data,
-                                                   eps(), flags());
+                const auto hint = forwardDesc(builder, training(), flags()); // must outlive passOver
+                auto d = compat::batchNormBackward(builder.engine(), builder.attributes(), hint, data, data, eps(), flags());
                 passOver(d, skip);
                 return d;
             },

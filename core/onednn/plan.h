@@ -166,7 +166,8 @@ inline constexpr double kNever = 1e300;
 // Thrown inside a build when the user has asked to stop; never leaves core/onednn.
 struct Stopped {};
 
-// Moves a fresh descriptor on by `skip` implementations; throws dnnl::error past the last.
+// Moves a fresh descriptor on by `skip` implementations; throws dnnl::error past the last. In 2.x the
+// descriptor still reads the hint it was made from, which must therefore be alive.
 template <class PrimitiveDesc>
 void passOver(PrimitiveDesc& desc, int skip)
 {

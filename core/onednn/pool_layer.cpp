@@ -51,9 +51,9 @@ public:
         const Pick pick = builder.pick(
             key,
             [&](int skip) -> dnnl::primitive_desc_base {
-                auto d = compat::backward<compat::PoolBackward>(builder.engine(), builder.attributes(), typedForward(builder, destination),
-                                                                m_algorithm, m_inputDesc, destination, m_strides, m_kernel, m_dilation, m_low,
-                                                                m_high);
+                const auto hint = typedForward(builder, destination); // must outlive passOver
+                auto d = compat::backward<compat::PoolBackward>(builder.engine(), builder.attributes(), hint, m_algorithm, m_inputDesc, destination,
+                                                                m_strides, m_kernel, m_dilation, m_low, m_high);
                 passOver(d, skip);
                 return d;
             },
