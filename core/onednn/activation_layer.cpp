@@ -45,9 +45,7 @@ public:
         const Pick pick = builder.pick(
             fmt::format("softmax {} {}", static_cast<int>(m_algorithm), describe(m_x.desc)),
             [&](int skip) -> dnnl::primitive_desc_base {
-                auto d = forwardDesc(builder);
-                passOver(d, skip);
-                return d;
+                return forwardDesc(builder, skip);
             },
             [&](const dnnl::primitive_desc_base& d) -> TimingArguments {
                 return {{DNNL_ARG_SRC, m_x.desc}, {DNNL_ARG_DST, m_x.desc}, {DNNL_ARG_SCRATCHPAD, d.scratchpad_desc()}};
@@ -64,11 +62,8 @@ public:
         const Pick pick = builder.pick(
             fmt::format("softmax back {} {}", static_cast<int>(m_algorithm), describe(m_x.desc)),
             [&](int skip) -> dnnl::primitive_desc_base {
-                const auto hint = forwardDesc(builder); // must outlive passOver
-                auto d = compat::backward<compat::SoftmaxBackward>(builder.engine(), builder.attributes(), hint, m_algorithm, m_x.desc, m_x.desc,
-                                                                   m_x.desc, axis());
-                passOver(d, skip);
-                return d;
+                return compat::backward<compat::SoftmaxBackward>(builder.engine(), builder.attributes(), skip, forwardDesc(builder, 0), m_algorithm,
+                                                                 m_x.desc, m_x.desc, m_x.desc, axis());
             },
             [&](const dnnl::primitive_desc_base& d) -> TimingArguments {
                 return {{DNNL_ARG_DST, m_y.desc}, {DNNL_ARG_DIFF_DST, m_y.desc}, {DNNL_ARG_DIFF_SRC, m_y.desc},
@@ -84,9 +79,9 @@ private:
     int axis() const { return static_cast<int>(m_x.dims().size()) - 1; }
     int64_t values() const { return static_cast<int64_t>(m_x.desc.get_size() / sizeof(float)); }
 
-    compat::SoftmaxForward::primitive_desc forwardDesc(PlanBuilder& builder) const
+    compat::SoftmaxForward::primitive_desc forwardDesc(PlanBuilder& builder, int skip) const
     {
-        return compat::forward<compat::SoftmaxForward>(builder.engine(), builder.attributes(), dnnl::prop_kind::forward_training, m_algorithm,
+        return compat::forward<compat::SoftmaxForward>(builder.engine(), builder.attributes(), skip, dnnl::prop_kind::forward_training, m_algorithm,
                                                        m_x.desc, m_x.desc, axis());
     }
     dnnl::algorithm m_algorithm;

@@ -68,7 +68,7 @@ private:
     std::vector<Desc> weightCandidates(PlanBuilder& builder, const Desc& source, const Desc& destination, const Desc& proposed);
     Choice evaluate(PlanBuilder& builder, const Desc& given, const Desc& source, const Desc& weights, const Desc& destination,
                     bool wantInput);
-    GradientChoice chooseGradient(PlanBuilder& builder, bool data, const Choice& choice, const Desc& given, double giveUp);
+    GradientChoice chooseGradient(PlanBuilder& builder, bool data, const Choice& choice, const Desc& given);
     Pick pickForward(PlanBuilder& builder, const Desc& source, const Desc& weights, const Desc& destination);
     TimingArguments forwardArguments(const dnnl::primitive_desc_base& d) const;
 
@@ -147,27 +147,21 @@ void AffineLayer::setConvolutionMakers(PlanBuilder& builder)
     const dnnl::primitive_attr attr = forwardAttributes(builder), plain = builder.attributes();
     const Desc bias = m_bias;
     const bool hasBias = o.bias;
-    const auto forward = [=](const dnnl::primitive_attr& a, const Desc& s, const Desc& w, const Desc& d) {
-        return hasBias ? compat::forward<Forward>(engine, a, training, algorithm, s, w, bias, d, strides, dilates, low, high)
-                       : compat::forward<Forward>(engine, a, training, algorithm, s, w, d, strides, dilates, low, high);
+    const auto forward = [=](const dnnl::primitive_attr& a, int skip, const Desc& s, const Desc& w, const Desc& d) {
+        return hasBias ? compat::forward<Forward>(engine, a, skip, training, algorithm, s, w, bias, d, strides, dilates, low, high)
+                       : compat::forward<Forward>(engine, a, skip, training, algorithm, s, w, d, strides, dilates, low, high);
     };
     m_makeForward = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
-        auto desc = forward(attr, s, w, d);
-        passOver(desc, skip);
-        return desc;
+        return forward(attr, skip, s, w, d);
     };
     m_makeData = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
-        const auto hint = forward(plain, s, w, d); // must outlive passOver
-        auto desc = compat::backward<Data>(engine, plain, hint, algorithm, s, w, d, strides, dilates, low, high);
-        passOver(desc, skip);
-        return desc;
+        const auto hint = forward(plain, 0, s, w, d);
+        return compat::backward<Data>(engine, plain, skip, hint, algorithm, s, w, d, strides, dilates, low, high);
     };
     m_makeWeights = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
-        const auto hint = forward(plain, s, w, d);
-        auto desc = hasBias ? compat::backward<Weights>(engine, plain, hint, algorithm, s, w, bias, d, strides, dilates, low, high)
-                            : compat::backward<Weights>(engine, plain, hint, algorithm, s, w, d, strides, dilates, low, high);
-        passOver(desc, skip);
-        return desc;
+        const auto hint = forward(plain, 0, s, w, d);
+        return hasBias ? compat::backward<Weights>(engine, plain, skip, hint, algorithm, s, w, bias, d, strides, dilates, low, high)
+                            : compat::backward<Weights>(engine, plain, skip, hint, algorithm, s, w, d, strides, dilates, low, high);
     };
 }
 
@@ -181,26 +175,20 @@ void AffineLayer::setDenseMakers(PlanBuilder& builder)
     const dnnl::primitive_attr attr = forwardAttributes(builder), plain = builder.attributes();
     const Desc bias = m_bias;
     const bool hasBias = m_layer.options.bias;
-    const auto forward = [=](const dnnl::primitive_attr& a, const Desc& s, const Desc& w, const Desc& d) {
-        return hasBias ? compat::forward<Forward>(engine, a, training, s, w, bias, d) : compat::forward<Forward>(engine, a, training, s, w, d);
+    const auto forward = [=](const dnnl::primitive_attr& a, int skip, const Desc& s, const Desc& w, const Desc& d) {
+        return hasBias ? compat::forward<Forward>(engine, a, skip, training, s, w, bias, d) : compat::forward<Forward>(engine, a, skip, training, s, w, d);
     };
     m_makeForward = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
-        auto desc = forward(attr, s, w, d);
-        passOver(desc, skip);
-        return desc;
+        return forward(attr, skip, s, w, d);
     };
     m_makeData = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
-        const auto hint = forward(plain, s, w, d); // must outlive passOver
-        auto desc = compat::backward<Data>(engine, plain, hint, s, w, d);
-        passOver(desc, skip);
-        return desc;
+        const auto hint = forward(plain, 0, s, w, d);
+        return compat::backward<Data>(engine, plain, skip, hint, s, w, d);
     };
     m_makeWeights = [=](const Desc& s, const Desc& w, const Desc& d, int skip) -> dnnl::primitive_desc_base {
-        const auto hint = forward(plain, s, w, d);
-        auto desc = hasBias ? compat::backward<Weights>(engine, plain, hint, s, w, bias, d)
-                            : compat::backward<Weights>(engine, plain, hint, s, w, d);
-        passOver(desc, skip);
-        return desc;
+        const auto hint = forward(plain, 0, s, w, d);
+        return hasBias ? compat::backward<Weights>(engine, plain, skip, hint, s, w, bias, d)
+                            : compat::backward<Weights>(engine, plain, skip, hint, s, w, d);
     };
 }
 
@@ -238,7 +226,7 @@ Pick AffineLayer::pickForward(PlanBuilder& builder, const Desc& source, const De
                         [&](const dnnl::primitive_desc_base& d) { return forwardArguments(d); });
 }
 
-GradientChoice AffineLayer::chooseGradient(PlanBuilder& builder, bool data, const Choice& choice, const Desc& given, double giveUp)
+GradientChoice AffineLayer::chooseGradient(PlanBuilder& builder, bool data, const Choice& choice, const Desc& given)
 {
     GradientChoice best;
     const Dims sourceDims = compat::dimsOf(choice.source);
@@ -247,8 +235,10 @@ GradientChoice AffineLayer::chooseGradient(PlanBuilder& builder, bool data, cons
         const Desc s = mode == 2 ? anyDesc(sourceDims) : choice.source;
         const Desc w = mode >= 1 ? anyDesc(m_weightDims) : choice.weights;
         const Desc d = mode == 2 ? anyDesc(m_outputDims) : choice.destination;
-        const std::string key = fmt::format("{} {} m{} {} {} {}", problem(builder), data ? "data" : "weights", mode, describe(choice.source),
-                                            mode >= 1 ? std::string("any") : describe(choice.weights), describe(choice.destination));
+        std::string key = fmt::format("{} {} m{}", problem(builder), data ? "data" : "weights", mode);
+        if (mode < 2) key += fmt::format(" {} {}", describe(choice.source), describe(choice.destination));
+        if (mode < 1) key += " " + describe(choice.weights);
+        if (mode == 2) key += " batch " + std::to_string(builder.batch());
         try {
             GradientChoice c;
             c.mode = mode;
@@ -279,7 +269,7 @@ GradientChoice AffineLayer::chooseGradient(PlanBuilder& builder, bool data, cons
         } catch (const dnnl::error&) {
             continue; // this combination has no implementation
         }
-        if (best.time < giveUp && mode == 0 && best.destination == choice.destination && !builder.context().options.tune) break;
+        if (best.pick && builder.context().tuner->exhausted()) break;
     }
     return best;
 }
@@ -293,10 +283,10 @@ Choice AffineLayer::evaluate(PlanBuilder& builder, const Desc& given, const Desc
     c.destination = destination;
     try {
         c.forward = pickForward(builder, source, weights, destination);
-        c.weightsGradient = chooseGradient(builder, false, c, given, std::numeric_limits<double>::infinity());
+        c.weightsGradient = chooseGradient(builder, false, c, given);
         c.time = c.forward.time + c.weightsGradient.time + builder.reorderTime(given, source);
         if (wantInput) {
-            c.data = chooseGradient(builder, true, c, given, std::numeric_limits<double>::infinity());
+            c.data = chooseGradient(builder, true, c, given);
             c.time += c.data.time;
         }
     } catch (const dnnl::error&) {
@@ -308,7 +298,7 @@ Choice AffineLayer::evaluate(PlanBuilder& builder, const Desc& given, const Desc
 std::vector<Desc> AffineLayer::weightCandidates(PlanBuilder& builder, const Desc& source, const Desc& destination, const Desc& proposed)
 {
     std::vector<Desc> all{proposed};
-    if (!builder.context().options.tune) return all;
+    if (!builder.context().options.tune || builder.context().tuner->exhausted()) return all;
     const auto add = [&](const Desc& desc) {
         if (std::find(all.begin(), all.end(), desc) == all.end()) all.push_back(desc);
     };
@@ -332,9 +322,10 @@ Choice AffineLayer::choose(PlanBuilder& builder, const Value& x, bool wantInput)
 {
     Choice best;
     const Dims inputDims = x.dims();
-    std::vector<Desc> sources{x.desc};
     const auto layout = builder.context().variant.layout;
+    std::vector<Desc> sources; // the library's wish first: the layer before may have a layout that only reference code can read
     if (layout == PlanVariant::Layout::automatic) sources.push_back(anyDesc(inputDims));
+    sources.push_back(x.desc);
     const Desc wantedOutput = [&] {
         if (m_outputDims.size() == 4 && layout == PlanVariant::Layout::channelsLast)
             return Desc(m_outputDims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nhwc);
@@ -343,7 +334,7 @@ Choice AffineLayer::choose(PlanBuilder& builder, const Value& x, bool wantInput)
     }();
     const Desc fixed = m_weights != nullptr ? m_weights->desc : Desc();
     for (const Desc& wanted : sources) {
-        constexpr int kForwardTried = 3;
+        constexpr int kForwardTried = 2;
         std::vector<std::pair<Desc, Desc>> seen;
         for (int skip = 0; skip < kForwardTried; ++skip) {
             try {
@@ -360,7 +351,7 @@ Choice AffineLayer::choose(PlanBuilder& builder, const Value& x, bool wantInput)
                     const Choice c = evaluate(builder, x.desc, source, weights, destination, wantInput);
                     if (c.time < best.time) best = c;
                 }
-                if (!builder.context().options.tune) break;
+                if (!builder.context().options.tune || builder.context().tuner->exhausted()) break;
             } catch (const dnnl::error&) {
                 break; // no further implementation
             }

@@ -53,10 +53,8 @@ public:
         const Pick pick = builder.pick(
             fmt::format("batch_norm back {} r{} a{}", describe(data), m_relu ? 1 : 0, m_layer.options.affine ? 1 : 0),
             [&](int skip) -> dnnl::primitive_desc_base {
-                const auto hint = forwardDesc(builder, training(), flags()); // must outlive passOver
-                auto d = compat::batchNormBackward(builder.engine(), builder.attributes(), hint, data, data, eps(), flags());
-                passOver(d, skip);
-                return d;
+                const auto hint = forwardDesc(builder, training(), flags(), 0);
+                return compat::batchNormBackward(builder.engine(), builder.attributes(), skip, hint, data, data, eps(), flags());
             },
             [&](const dnnl::primitive_desc_base& d) -> TimingArguments {
                 TimingArguments a{{DNNL_ARG_SRC, data}, {DNNL_ARG_DIFF_DST, data}, {DNNL_ARG_DIFF_SRC, data}, {DNNL_ARG_MEAN, channelDesc()},
@@ -106,9 +104,10 @@ private:
         return f;
     }
 
-    dnnl::batch_normalization_forward::primitive_desc forwardDesc(PlanBuilder& builder, dnnl::prop_kind kind, normalization_flags f) const
+    dnnl::batch_normalization_forward::primitive_desc forwardDesc(PlanBuilder& builder, dnnl::prop_kind kind, normalization_flags f,
+                                                                    int skip) const
     {
-        return compat::batchNormForward(builder.engine(), builder.attributes(), kind, m_x.desc, eps(), f);
+        return compat::batchNormForward(builder.engine(), builder.attributes(), skip, kind, m_x.desc, eps(), f);
     }
 
     void declareParameters(PlanBuilder& builder)
@@ -134,9 +133,7 @@ private:
         return builder.pick(
             fmt::format("batch_norm {} {} r{} a{}", name, describe(m_x.desc), m_relu ? 1 : 0, m_layer.options.affine ? 1 : 0),
             [&](int skip) -> dnnl::primitive_desc_base {
-                auto d = forwardDesc(builder, kind, f);
-                passOver(d, skip);
-                return d;
+                return forwardDesc(builder, kind, f, skip);
             },
             [&](const dnnl::primitive_desc_base& d) -> TimingArguments {
                 TimingArguments a{{DNNL_ARG_SRC, m_x.desc}, {DNNL_ARG_DST, m_x.desc}, {DNNL_ARG_MEAN, channelDesc()},

@@ -99,9 +99,7 @@ private:
             fmt::format("binary {} {} f{} {}", static_cast<int>(algorithm), describe(desc), e ? static_cast<int>(e->forward) : 0,
                         e ? e->alpha : 0.0f),
             [&](int skip) -> dnnl::primitive_desc_base {
-                auto d = compat::forward<dnnl::binary>(builder.engine(), attr, algorithm, desc, desc, desc);
-                passOver(d, skip);
-                return d;
+                return compat::forward<dnnl::binary>(builder.engine(), attr, skip, algorithm, desc, desc, desc);
             },
             [&](const dnnl::primitive_desc_base& d) -> TimingArguments {
                 return {{DNNL_ARG_SRC_0, desc}, {DNNL_ARG_SRC_1, desc}, {DNNL_ARG_DST, desc}, {DNNL_ARG_SCRATCHPAD, d.scratchpad_desc()}};

@@ -33,98 +33,111 @@ using Dims = dnnl::memory::dims;
 // Argument sets are checked at execution: batch-norm backward takes the shift in 2.6 and refuses it in 3.x.
 inline constexpr bool kBatchNormBackwardTakesShift = !kVersion3;
 
-template <class Primitive, class... Args>
-typename Primitive::primitive_desc forward(const dnnl::engine& engine, const dnnl::primitive_attr& attr, const Args&... args)
+// `skip` passes over that many of the library's implementations; dnnl::error past the last. It is done here because in 2.x
+// the iterator behind next_impl() still reads the operation descriptor and the hint, which end with these functions.
+template <class PrimitiveDesc>
+PrimitiveDesc passedOver(PrimitiveDesc desc, int skip)
 {
+    for (int i = 0; i < skip; ++i)
+        if (!desc.next_impl()) throw dnnl::error(dnnl_unimplemented, "no further implementation");
+    return desc;
+}
+
+template <class Primitive, class... Args>
+typename Primitive::primitive_desc forward(const dnnl::engine& engine, const dnnl::primitive_attr& attr, int skip, const Args&... args)
+{
+    using PrimitiveDesc = typename Primitive::primitive_desc;
 #if DNNL_VERSION_MAJOR >= 3
-    return typename Primitive::primitive_desc(engine, args..., attr);
+    return passedOver(PrimitiveDesc(engine, args..., attr), skip);
 #else
-    return typename Primitive::primitive_desc(typename Primitive::desc(args...), attr, engine);
+    const typename Primitive::desc operation(args...);
+    return passedOver(PrimitiveDesc(operation, attr, engine), skip);
 #endif
 }
 
 template <class Primitive, class Hint, class... Args>
-typename Primitive::primitive_desc backward(const dnnl::engine& engine, const dnnl::primitive_attr& attr, const Hint& hint,
+typename Primitive::primitive_desc backward(const dnnl::engine& engine, const dnnl::primitive_attr& attr, int skip, const Hint& hint,
                                             const Args&... args)
 {
+    using PrimitiveDesc = typename Primitive::primitive_desc;
 #if DNNL_VERSION_MAJOR >= 3
-    return typename Primitive::primitive_desc(engine, args..., hint, attr);
+    return passedOver(PrimitiveDesc(engine, args..., hint, attr), skip);
 #else
-    return typename Primitive::primitive_desc(typename Primitive::desc(args...), attr, engine, hint);
+    const typename Primitive::desc operation(args...);
+    return passedOver(PrimitiveDesc(operation, attr, engine, hint), skip);
 #endif
 }
 
-inline dnnl::eltwise_forward::primitive_desc eltwiseForward(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+inline dnnl::eltwise_forward::primitive_desc eltwiseForward(const dnnl::engine& engine, const dnnl::primitive_attr& attr, int skip,
                                                             dnnl::algorithm algorithm, const Desc& data, float alpha, float beta)
 {
     constexpr auto kind = dnnl::prop_kind::forward_training;
 #if DNNL_VERSION_MAJOR >= 3
-    return {engine, kind, algorithm, data, data, alpha, beta, attr};
+    return forward<dnnl::eltwise_forward>(engine, attr, skip, kind, algorithm, data, data, alpha, beta);
 #else
-    return {dnnl::eltwise_forward::desc(kind, algorithm, data, alpha, beta), attr, engine};
+    return forward<dnnl::eltwise_forward>(engine, attr, skip, kind, algorithm, data, alpha, beta);
 #endif
 }
 
 // `data` describes the source, or the destination for the *_use_dst_for_bwd algorithms.
-inline dnnl::eltwise_backward::primitive_desc eltwiseBackward(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+inline dnnl::eltwise_backward::primitive_desc eltwiseBackward(const dnnl::engine& engine, const dnnl::primitive_attr& attr, int skip,
                                                               const dnnl::eltwise_forward::primitive_desc& hint,
                                                               dnnl::algorithm algorithm, const Desc& diff, const Desc& data,
                                                               float alpha, float beta)
 {
 #if DNNL_VERSION_MAJOR >= 3
-    return {engine, algorithm, diff, diff, data, alpha, beta, hint, attr};
+    return backward<dnnl::eltwise_backward>(engine, attr, skip, hint, algorithm, diff, diff, data, alpha, beta);
 #else
-    return {dnnl::eltwise_backward::desc(algorithm, diff, data, alpha, beta), attr, engine, hint};
+    return backward<dnnl::eltwise_backward>(engine, attr, skip, hint, algorithm, diff, data, alpha, beta);
 #endif
 }
 
-inline dnnl::batch_normalization_forward::primitive_desc batchNormForward(const dnnl::engine& engine,
-                                                                          const dnnl::primitive_attr& attr, dnnl::prop_kind kind,
-                                                                          const Desc& data, float eps,
+inline dnnl::batch_normalization_forward::primitive_desc batchNormForward(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+                                                                          int skip, dnnl::prop_kind kind, const Desc& data, float eps,
                                                                           dnnl::normalization_flags flags)
 {
 #if DNNL_VERSION_MAJOR >= 3
-    return {engine, kind, data, data, eps, flags, attr};
+    return forward<dnnl::batch_normalization_forward>(engine, attr, skip, kind, data, data, eps, flags);
 #else
-    return {dnnl::batch_normalization_forward::desc(kind, data, eps, flags), attr, engine};
+    return forward<dnnl::batch_normalization_forward>(engine, attr, skip, kind, data, eps, flags);
 #endif
 }
 
 inline dnnl::batch_normalization_backward::primitive_desc
-batchNormBackward(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+batchNormBackward(const dnnl::engine& engine, const dnnl::primitive_attr& attr, int skip,
                   const dnnl::batch_normalization_forward::primitive_desc& hint, const Desc& diff, const Desc& data, float eps,
                   dnnl::normalization_flags flags)
 {
     constexpr auto kind = dnnl::prop_kind::backward;
 #if DNNL_VERSION_MAJOR >= 3
-    return {engine, kind, diff, diff, data, eps, flags, hint, attr};
+    return backward<dnnl::batch_normalization_backward>(engine, attr, skip, hint, kind, diff, diff, data, eps, flags);
 #else
-    return {dnnl::batch_normalization_backward::desc(kind, diff, data, eps, flags), attr, engine, hint};
+    return backward<dnnl::batch_normalization_backward>(engine, attr, skip, hint, kind, diff, data, eps, flags);
 #endif
 }
 
-inline dnnl::layer_normalization_forward::primitive_desc layerNormForward(const dnnl::engine& engine,
-                                                                          const dnnl::primitive_attr& attr, const Desc& data,
-                                                                          float eps, dnnl::normalization_flags flags)
+inline dnnl::layer_normalization_forward::primitive_desc layerNormForward(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+                                                                          int skip, const Desc& data, float eps,
+                                                                          dnnl::normalization_flags flags)
 {
     constexpr auto kind = dnnl::prop_kind::forward_training;
 #if DNNL_VERSION_MAJOR >= 3
-    return {engine, kind, data, data, eps, flags, attr};
+    return forward<dnnl::layer_normalization_forward>(engine, attr, skip, kind, data, data, eps, flags);
 #else
-    return {dnnl::layer_normalization_forward::desc(kind, data, eps, flags), attr, engine};
+    return forward<dnnl::layer_normalization_forward>(engine, attr, skip, kind, data, eps, flags);
 #endif
 }
 
 inline dnnl::layer_normalization_backward::primitive_desc
-layerNormBackward(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+layerNormBackward(const dnnl::engine& engine, const dnnl::primitive_attr& attr, int skip,
                   const dnnl::layer_normalization_forward::primitive_desc& hint, const Desc& diff, const Desc& data, float eps,
                   dnnl::normalization_flags flags)
 {
     constexpr auto kind = dnnl::prop_kind::backward;
 #if DNNL_VERSION_MAJOR >= 3
-    return {engine, kind, diff, diff, data, eps, flags, hint, attr};
+    return backward<dnnl::layer_normalization_backward>(engine, attr, skip, hint, kind, diff, diff, data, eps, flags);
 #else
-    return {dnnl::layer_normalization_backward::desc(kind, diff, data, eps, flags), attr, engine, hint};
+    return backward<dnnl::layer_normalization_backward>(engine, attr, skip, hint, kind, diff, data, eps, flags);
 #endif
 }
 
@@ -134,16 +147,6 @@ inline void appendEltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float 
     ops.append_eltwise(algorithm, alpha, beta);
 #else
     ops.append_eltwise(1.0f, algorithm, alpha, beta);
-#endif
-}
-
-inline dnnl::concat::primitive_desc concat(const dnnl::engine& engine, const dnnl::primitive_attr& attr, const Desc& dst, int axis,
-                                           const std::vector<Desc>& sources)
-{
-#if DNNL_VERSION_MAJOR >= 3
-    return {engine, dst, axis, sources, attr};
-#else
-    return {dst, axis, sources, engine, attr};
 #endif
 }
 

@@ -32,10 +32,8 @@ Pick pickBackward(PlanBuilder& builder, const EltwiseAlgorithm& e, algorithm bac
     return builder.pick(
         key,
         [&](int skip) -> dnnl::primitive_desc_base {
-            const auto hint = compat::eltwiseForward(builder.engine(), {}, e.forward, desc, e.alpha, e.beta);
-            auto d = compat::eltwiseBackward(builder.engine(), builder.attributes(), hint, backward, desc, desc, e.alpha, e.beta);
-            passOver(d, skip);
-            return d;
+            const auto hint = compat::eltwiseForward(builder.engine(), {}, 0, e.forward, desc, e.alpha, e.beta);
+            return compat::eltwiseBackward(builder.engine(), builder.attributes(), skip, hint, backward, desc, desc, e.alpha, e.beta);
         },
         [&](const dnnl::primitive_desc_base& d) { return backwardArguments(d, desc, fromResult); });
 }
@@ -136,9 +134,7 @@ Value Eltwise::forward(PlanBuilder& builder, const Value& x)
     const Pick pick = builder.pick(
         key,
         [&](int skip) -> dnnl::primitive_desc_base {
-            auto d = compat::eltwiseForward(builder.engine(), builder.attributes(), e->forward, x.desc, e->alpha, e->beta);
-            passOver(d, skip);
-            return d;
+            return compat::eltwiseForward(builder.engine(), builder.attributes(), skip, e->forward, x.desc, e->alpha, e->beta);
         },
         [&](const dnnl::primitive_desc_base& d) -> TimingArguments {
             return {{DNNL_ARG_SRC, x.desc}, {DNNL_ARG_DST, x.desc}, {DNNL_ARG_SCRATCHPAD, d.scratchpad_desc()}};

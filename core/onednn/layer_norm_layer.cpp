@@ -93,9 +93,7 @@ private:
         return builder.pick(
             fmt::format("layer_norm {} a{}", describe(m_x.desc), affine() ? 1 : 0),
             [&](int skip) -> dnnl::primitive_desc_base {
-                auto d = compat::layerNormForward(builder.engine(), builder.attributes(), m_x.desc, eps(), flags());
-                passOver(d, skip);
-                return d;
+                return compat::layerNormForward(builder.engine(), builder.attributes(), skip, m_x.desc, eps(), flags());
             },
             [&](const dnnl::primitive_desc_base& d) -> TimingArguments {
                 TimingArguments a{{DNNL_ARG_SRC, m_x.desc}, {DNNL_ARG_DST, m_x.desc}, {DNNL_ARG_MEAN, d.query_md(dnnl::query::dst_md, 1)},
@@ -113,10 +111,8 @@ private:
         return builder.pick(
             fmt::format("layer_norm back {} a{}", describe(m_x.desc), affine() ? 1 : 0),
             [&](int skip) -> dnnl::primitive_desc_base {
-                const auto hint = compat::layerNormForward(builder.engine(), builder.attributes(), m_x.desc, eps(), flags());
-                auto d = compat::layerNormBackward(builder.engine(), builder.attributes(), hint, m_x.desc, m_x.desc, eps(), flags());
-                passOver(d, skip);
-                return d;
+                const auto hint = compat::layerNormForward(builder.engine(), builder.attributes(), 0, m_x.desc, eps(), flags());
+                return compat::layerNormBackward(builder.engine(), builder.attributes(), skip, hint, m_x.desc, m_x.desc, eps(), flags());
             },
             [&](const dnnl::primitive_desc_base& d) -> TimingArguments {
                 TimingArguments a{{DNNL_ARG_SRC, m_x.desc}, {DNNL_ARG_DIFF_DST, m_x.desc}, {DNNL_ARG_DIFF_SRC, m_x.desc},

@@ -153,9 +153,10 @@ void PlanBuilder::add(const PrimitiveNames& names, const Pick& pick, PrimitiveAr
     operation.reorder = reorder;
     operation.reference = isReference(pick.desc);
     operation.name = (m_open.empty() ? std::string() : layer(m_open.back()).path + " ") + names.what;
+    operation.implementation = implementationName(pick.desc);
 
     session::PrimitiveRow row;
-    row.implementation = implementationName(pick.desc);
+    row.implementation = operation.implementation;
     row.flop = flop;
     row.threads = pick.threads;
     row.flags = (operation.reference ? session::kReference : 0u) | (reorder ? session::kReorder : 0u)
@@ -232,10 +233,9 @@ void PlanBuilder::closeLayer()
 
 Pick PlanBuilder::pick(const std::string& problem, const Make& make, const Arguments& arguments)
 {
-    const std::vector<int> threads = threadChoices();
-    std::string key = problem + " t";
-    for (int t : threads) key += fmt::format(",{}", t);
-    constexpr int kTried = 4;
+    constexpr int kTried = 2; // implementations per thread count
+    // Reference code is a hundred to a thousand times slower: not worth a timing run, and never chosen beside anything else.
+    constexpr double kReferenceTime = 1e9;
     const auto create = [&](int skip, int t) {
         Pick pick;
         pick.implementation = skip;
@@ -248,33 +248,36 @@ Pick PlanBuilder::pick(const std::string& problem, const Make& make, const Argum
         }
         return pick;
     };
-    if (const auto known = m_context.memory->find(key); known && known->size() == 3) {
-        Pick pick = create((*known)[0], (*known)[1]);
-        pick.time = (*known)[2];
-        if (pick) return pick;
-    }
-    Pick best;
-    best.time = kNever;
-    Pick reference;
-    for (int t : threads) {
+    // Remembered per thread count, so that plans with other thread choices share the timings.
+    const auto bestFor = [&](int t, double giveUp) {
+        const std::string key = fmt::format("{} t{}", problem, t);
+        if (const auto known = m_context.memory->find(key); known && known->size() == 2) {
+            Pick pick = create((*known)[0], t);
+            pick.time = (*known)[1];
+            if (pick) return pick;
+        }
+        Pick best;
+        best.time = kNever;
         for (int skip = 0; skip < kTried; ++skip) {
             Pick candidate = create(skip, t);
             if (!candidate) break;
-            if (isReference(candidate.desc)) {
-                if (!reference) reference = candidate;
-                break; // the library lists its reference code last
-            }
-            if (!m_context.options.tune && best) break;
-            candidate.time = m_context.tuner->time(candidate.desc, arguments(candidate.desc), t, best.time);
+            // The library lists its reference code last: it is taken only where nothing else exists.
+            if (best && (isReference(candidate.desc) || !m_context.options.tune || m_context.tuner->exhausted())) break;
+            candidate.time = isReference(candidate.desc)
+                ? kReferenceTime
+                : m_context.tuner->time(candidate.desc, arguments(candidate.desc), t, std::min(best.time, giveUp));
             if (candidate.time < best.time) best = candidate;
         }
-    }
-    if (!best && reference) {
-        best = reference;
-        best.time = m_context.tuner->time(best.desc, arguments(best.desc), best.threads, kNever);
+        if (best) m_context.memory->store(key, {best.implementation, static_cast<int>(std::min(best.time, 2e9))});
+        return best;
+    };
+    Pick best;
+    best.time = kNever;
+    for (int t : threadChoices()) {
+        const Pick candidate = bestFor(t, best.time);
+        if (candidate && candidate.time < best.time) best = candidate;
     }
     if (!best) throw dnnl::error(dnnl_unimplemented, "no implementation");
-    m_context.memory->store(key, {best.implementation, best.threads, static_cast<int>(std::min(best.time, 2e9))});
     return best;
 }
 

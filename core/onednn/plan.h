@@ -166,15 +166,6 @@ inline constexpr double kNever = 1e300;
 // Thrown inside a build when the user has asked to stop; never leaves core/onednn.
 struct Stopped {};
 
-// Moves a fresh descriptor on by `skip` implementations; throws dnnl::error past the last. In 2.x the
-// descriptor still reads the hint it was made from, which must therefore be alive.
-template <class PrimitiveDesc>
-void passOver(PrimitiveDesc& desc, int skip)
-{
-    for (int i = 0; i < skip; ++i)
-        if (!desc.next_impl()) throw dnnl::error(dnnl_unimplemented, "no further implementation");
-}
-
 bool isReference(const dnnl::primitive_desc_base& desc); // the library's slow implementation
 const char* implementationName(const dnnl::primitive_desc_base& desc);
 

@@ -51,11 +51,9 @@ public:
         const Pick pick = builder.pick(
             key,
             [&](int skip) -> dnnl::primitive_desc_base {
-                const auto hint = typedForward(builder, destination); // must outlive passOver
-                auto d = compat::backward<compat::PoolBackward>(builder.engine(), builder.attributes(), hint, m_algorithm, m_inputDesc, destination,
-                                                                m_strides, m_kernel, m_dilation, m_low, m_high);
-                passOver(d, skip);
-                return d;
+                return compat::backward<compat::PoolBackward>(builder.engine(), builder.attributes(), skip, forwardDesc(builder, destination, 0),
+                                                              m_algorithm, m_inputDesc, destination, m_strides, m_kernel, m_dilation, m_low,
+                                                              m_high);
             },
             [&](const dnnl::primitive_desc_base& d) -> TimingArguments {
                 return {{DNNL_ARG_DIFF_DST, destination}, {DNNL_ARG_DIFF_SRC, m_inputDesc},
@@ -104,17 +102,10 @@ private:
     // The output keeps the input's layout; oneDNN chooses it when left free, for plain input as well.
     Desc outputDesc(PlanBuilder&, const Value&) const { return anyDesc(m_output); }
 
-    compat::PoolForward::primitive_desc typedForward(PlanBuilder& builder, const Desc& destination) const
-    {
-        return compat::forward<compat::PoolForward>(builder.engine(), builder.attributes(), dnnl::prop_kind::forward_training, m_algorithm,
-                                                    m_x ? m_x.desc : m_inputDesc, destination, m_strides, m_kernel, m_dilation, m_low, m_high);
-    }
-
     compat::PoolForward::primitive_desc forwardDesc(PlanBuilder& builder, const Desc& destination, int skip) const
     {
-        auto d = typedForward(builder, destination);
-        passOver(d, skip);
-        return d;
+        return compat::forward<compat::PoolForward>(builder.engine(), builder.attributes(), skip, dnnl::prop_kind::forward_training, m_algorithm,
+                                                    m_x ? m_x.desc : m_inputDesc, destination, m_strides, m_kernel, m_dilation, m_low, m_high);
     }
 
     const model::Layer& m_layer;

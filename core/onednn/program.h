@@ -26,7 +26,7 @@ struct Operation {
     std::function<void(int threads)> function;
 
     // For tuning, reports and the floor of the benchmark.
-    std::string name;
+    std::string name, implementation;
     bool reorder = false;
     bool reference = false;
 };

@@ -111,10 +111,10 @@ bool convolutionAgrees(int64_t inChannels, int64_t outChannels)
     const Dims xd{s.kBatch, s.in, s.kSize, s.kSize}, wd{s.out, s.in, s.kKernel, s.kKernel}, yd{s.kBatch, s.out, s.kSize, s.kSize}, one{1, 1};
     const auto algorithm = dnnl::algorithm::convolution_direct;
     const auto any = [](const Dims& d) { return anyDesc(d); };
-    const auto fd = compat::forward<dnnl::convolution_forward>(engine, {}, dnnl::prop_kind::forward_training, algorithm, any(xd), any(wd), any(yd), one,
+    const auto fd = compat::forward<dnnl::convolution_forward>(engine, {}, 0, dnnl::prop_kind::forward_training, algorithm, any(xd), any(wd), any(yd), one,
                                                                one, one);
-    const auto dd = compat::backward<dnnl::convolution_backward_data>(engine, {}, fd, algorithm, any(xd), any(wd), any(yd), one, one, one);
-    const auto wdsc = compat::backward<dnnl::convolution_backward_weights>(engine, {}, fd, algorithm, any(xd), any(wd), any(yd), one, one, one);
+    const auto dd = compat::backward<dnnl::convolution_backward_data>(engine, {}, 0, fd, algorithm, any(xd), any(wd), any(yd), one, one, one);
+    const auto wdsc = compat::backward<dnnl::convolution_backward_weights>(engine, {}, 0, fd, algorithm, any(xd), any(wd), any(yd), one, one, one);
     std::vector<float> x = pattern(static_cast<size_t>(s.kBatch * s.in * s.kSize * s.kSize), 1), w = pattern(static_cast<size_t>(s.out * s.in * 9), 2),
                        dy = pattern(static_cast<size_t>(s.kBatch * s.out * s.kSize * s.kSize), 3);
     std::vector<std::vector<float>> storage;

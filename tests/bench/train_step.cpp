@@ -105,7 +105,7 @@ void measureFloor(onednn::OneDnnNetwork& network, Figures& figures, bool detail)
             if (!works || (operation.modes & onednn::Operation::kTraining) == 0) continue;
             const double time = leastTime([&] { onednn::Program::execute(operation, network.stream()); });
             (operation.reorder ? figures.reorders : figures.floor) += time;
-            if (detail) fmt::print(stderr, "  {:9.1f} us  {} threads  {}{}\n", time / 1e3, operation.threads, operation.name, operation.reorder ? "  (reorder)" : "");
+            if (detail) fmt::print(stderr, "  {:9.1f} us  {} threads  {}  {}{}\n", time / 1e3, operation.threads, operation.name, operation.implementation, operation.reorder ? "  (reorder)" : "");
         }
     }
     const double loss = leastTime([&] { network.loss(true); });
