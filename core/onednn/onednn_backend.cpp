@@ -46,6 +46,9 @@ public:
         : m_memory(std::move(settings.tuningFile),
                    fmt::format("{}/{}/{} cpus/oneDNN {}/", processorName(), isaText(dnnl::get_effective_cpu_isa()), omp_get_num_procs(), versionText()))
     {
+        // The library's cache answers a request with the implementation made last for the same problem, so that "the second
+        // implementation" would mean another one each time. We make every primitive once; the cache has nothing to give.
+        dnnl::set_primitive_cache_capacity(0);
     }
 
     std::string name() const override { return "oneDNN"; }

@@ -233,7 +233,7 @@ void PlanBuilder::closeLayer()
 
 Pick PlanBuilder::pick(const std::string& problem, const Make& make, const Arguments& arguments)
 {
-    constexpr int kTried = 2; // implementations per thread count
+    constexpr int kTried = 3; // implementations per thread count
     // Reference code is a hundred to a thousand times slower: not worth a timing run, and never chosen beside anything else.
     constexpr double kReferenceTime = 1e9;
     const auto create = [&](int skip, int t) {
