@@ -74,7 +74,7 @@ theme::FrameColours FlamePainter::colours(const analysis::FlameTree& tree, const
     theme::FrameColours result = *it;
     if (rect.kind == present::FlameRectKind::ancestor) result.fill = mix(result.fill, options.background, 0.45);
     if (faded(rect, options)) result.fill = mix(result.fill, options.background, 0.72);
-    if (rect.kind == present::FlameRectKind::ancestor || faded(rect, options)) result.text = theme::readableOn(result.fill);
+    if (rect.kind == present::FlameRectKind::ancestor || faded(rect, options)) result.text = theme::readableOn(result.fill, options.dark);
     return result;
 }
 

@@ -113,6 +113,10 @@ void HistogramWidget::paintAxes(QPainter& painter)
         painter.drawText(QPointF(m_layout.plotLeft - 6 - metrics.horizontalAdvance(label),
                                  tick.position + metrics.ascent() / 2 - 1), label);
     }
+    // The room below the overflow bar belongs to its own label.
+    const stats::Bin& overflow = m_data->histogram.overflow;
+    const double overflowLabel = overflow.count > 0
+        ? metrics.horizontalAdvance(QStringLiteral("> ") + fromUtf8(present::formatTime(overflow.low))) + 10 : 0;
     for (const present::Tick& tick : m_layout.xTicks) {
         painter.setPen(c.strongLine);
         painter.drawLine(QPointF(tick.position, m_layout.plotBottom), QPointF(tick.position, m_layout.plotBottom + 4));
@@ -120,7 +124,7 @@ void HistogramWidget::paintAxes(QPainter& painter)
         const double w = metrics.horizontalAdvance(label);
         const double x = std::clamp(tick.position - w / 2, 2.0, std::max(2.0, width() - w - 2));
         painter.setPen(c.dimText);
-        painter.drawText(QPointF(x, m_layout.plotBottom + 6 + metrics.ascent()), label);
+        if (x + w < width() - overflowLabel) painter.drawText(QPointF(x, m_layout.plotBottom + 6 + metrics.ascent()), label);
     }
     painter.setPen(c.strongLine);
     painter.drawLine(QPointF(m_layout.plotLeft, m_layout.plotBottom), QPointF(m_layout.plotRight, m_layout.plotBottom));
@@ -157,7 +161,7 @@ void HistogramWidget::paintBars(QPainter& painter)
             const QString label = QStringLiteral("> ") + fromUtf8(present::formatTime(m_data->histogram.overflow.low));
             const double w = metrics.horizontalAdvance(label);
             const double right = std::min<double>(width() - 2, bar.x + bar.w + 4);
-            painter.drawText(QPointF(right - w, bar.y - 4), label);
+            painter.drawText(QPointF(right - w, m_layout.plotBottom + 6 + metrics.ascent()), label);
         }
     }
 }
@@ -195,7 +199,7 @@ QString HistogramWidget::hoverText() const
     };
     for (const present::DetailField& field : details.fields) row(fromUtf8(field.title), fromUtf8(field.value));
     const int64_t disturbed = m_data->disturbed[static_cast<size_t>(m_hoveredBin)];
-    row(tr("disturbed"), disturbed == 0 ? tr("none") : tr("%n step(s) by the system", nullptr, static_cast<int>(disturbed)));
+    row(tr("disturbed"), disturbed == 0 ? tr("none") : disturbed == 1 ? tr("1 step") : tr("%1 steps").arg(disturbed));
     return html + QStringLiteral("</table>");
 }
 

@@ -1,5 +1,7 @@
 #include "ui/models/report_table.h"
 
+#include "core/present/table_source.h"
+
 #include <QApplication>
 #include <QClipboard>
 #include <QHeaderView>
@@ -7,6 +9,7 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <vector>
 
 namespace stepscope::models {
 
@@ -59,6 +62,12 @@ void ReportTable::fitColumns()
         const int widest = column == 0 ? 280 : 220;
         setColumnWidth(column, std::clamp(columnWidth(column), std::min(header, widest), widest));
     }
+    // The numbers come first; what the row is in words follows them, where a narrow table cuts it off.
+    const int columns = m_model.columnCount();
+    std::vector<int> words;
+    for (int column = 1; column < columns; ++column)
+        if (m_model.source()->column(column).alignment == present::Alignment::left) words.push_back(column);
+    for (const int column : words) horizontalHeader()->moveSection(horizontalHeader()->visualIndex(column), columns - 1);
 }
 
 void ReportTable::setEmptyText(const QString& text)

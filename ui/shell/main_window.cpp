@@ -103,9 +103,9 @@ void MainWindow::resetLayout()
     }
     layers->raise();
     resizeDocks({run, flame}, {350, std::max(400, width() - 350)}, Qt::Horizontal);
-    resizeDocks({flame, histogram}, {std::max(200, height() * 52 / 100), std::max(160, height() * 36 / 100)}, Qt::Vertical);
+    resizeDocks({flame, histogram}, {std::max(200, height() * 45 / 100), std::max(160, height() * 43 / 100)}, Qt::Vertical);
     const int right = std::max(400, width() - 350);
-    resizeDocks({histogram, layers}, {right * 40 / 100, right * 60 / 100}, Qt::Horizontal);
+    resizeDocks({histogram, layers}, {right * 38 / 100, right * 62 / 100}, Qt::Horizontal);
 }
 
 void MainWindow::setupActions()
@@ -347,7 +347,7 @@ void MainWindow::dropEvent(QDropEvent* event)
     const QStringList files = localFiles(event->mimeData());
     if (files.isEmpty()) return;
     event->acceptProposedAction();
-    if (files.size() > 1) m_messages->showNotice(tr("Only the first of %n files is opened", nullptr, static_cast<int>(files.size())));
+    if (files.size() > 1) m_messages->showNotice(tr("Only the first of %1 files is opened").arg(files.size()));
     m_workbench.open(files.first());
 }
 

@@ -92,7 +92,7 @@ void PictureTour::start()
 void PictureTour::next()
 {
     if (m_at == m_stops.size()) {
-        emit done(true, tr("%n pictures in %1", nullptr, static_cast<int>(m_stops.size())).arg(m_directory));
+        emit done(true, tr("%1 pictures in %2").arg(m_stops.size()).arg(m_directory));
         return;
     }
     m_stops[m_at].prepare();

@@ -22,6 +22,7 @@ StatusStrip::StatusStrip(state::Workbench& workbench, const theme::Theme& theme,
     , m_badge(new QToolButton(this))
 {
     setSizeGripEnabled(false);
+    setContentsMargins(8, 0, 4, 0);
     m_progress->setMaximumWidth(160);
     m_progress->setMaximumHeight(10);
     m_progress->setTextVisible(false);
@@ -78,7 +79,7 @@ void StatusStrip::showSession()
     QStringList lines;
     for (const session::QualityRow& row : rows)
         lines << QStringLiteral("%1 × %2").arg(row.count).arg(QString::fromStdString(row.message));
-    m_badge->setText(rows.empty() ? tr("complete") : tr("%n remark(s)", nullptr, static_cast<int>(rows.size())));
+    m_badge->setText(rows.empty() ? tr("complete") : rows.size() == 1 ? tr("1 remark") : tr("%1 remarks").arg(rows.size()));
     m_badge->setToolTip(rows.empty() ? tr("Nothing was skipped, repaired or lost") : lines.join(QLatin1Char('\n')));
 }
 

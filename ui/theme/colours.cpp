@@ -19,17 +19,17 @@ constexpr std::array<Hue, kFrameRoleCount> kHues = {{
     {215, 20, 214, 76},   // root
     {215, 28, 200, 92},   // step
     {32, 45, 176, 92},    // setup
-    {41, 225, 148, 98},   // data wait: amber
-    {52, 160, 172, 96},   // host to device: yellow
-    {202, 150, 168, 108}, // forward: sky blue
-    {318, 95, 202, 104},  // loss: purple
-    {164, 110, 152, 86},  // backward: bluish green
-    {236, 90, 130, 158},  // optimiser: indigo
+    {41, 225, 148, 104},  // data wait: amber
+    {52, 160, 172, 72},   // host to device: yellow
+    {202, 150, 168, 88},  // forward: sky blue
+    {318, 95, 202, 112},  // loss: purple
+    {164, 110, 152, 68},  // backward: bluish green
+    {236, 90, 130, 134},  // optimiser: indigo
     {60, 110, 190, 84},   // device to host
-    {36, 130, 186, 82},   // loading: pale amber
+    {36, 130, 186, 72},   // loading: pale amber
     {90, 40, 190, 88},    // evaluation
     {350, 130, 212, 120}, // naive: pink
-    {6, 190, 140, 112},   // slow: red
+    {6, 190, 140, 104},   // slow: red
     {24, 70, 160, 84},    // creation: brown
     {215, 8, 230, 62},    // remainder
     {220, 12, 200, 104},  // other
@@ -123,9 +123,12 @@ double contrastRatio(const QColor& a, const QColor& b)
     return (std::max(la, lb) + 0.05) / (std::min(la, lb) + 0.05);
 }
 
-QColor readableOn(const QColor& fill)
+QColor readableOn(const QColor& fill, bool preferWhite)
 {
     const QColor black(0, 0, 0), white(255, 255, 255);
+    // Neighbours of one hue should not flip between black and white when both can be read.
+    const QColor preferred = preferWhite ? white : black;
+    if (contrastRatio(fill, preferred) >= 4.5) return preferred;
     return contrastRatio(fill, black) >= contrastRatio(fill, white) ? black : white;
 }
 
@@ -142,7 +145,7 @@ FrameColours frameColours(bool dark, FrameRole role, QStringView name)
     // Five shades: enough to tell neighbours apart, close enough to read as one hue.
     const int offset = (static_cast<int>(stableHash(name) % 5u) - 2) * 7;
     const QColor fill = shade(dark, role, offset);
-    return {fill, readableOn(fill)};
+    return {fill, readableOn(fill, dark)};
 }
 
 QColor roleColour(bool dark, FrameRole role) { return shade(dark, role, 0); }

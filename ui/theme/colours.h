@@ -59,8 +59,8 @@ QColor roleColour(bool dark, FrameRole role);
 
 // Contrast ratio by WCAG 2.1, 1 to 21.
 double contrastRatio(const QColor& a, const QColor& b);
-// Black or white, whichever stands out more on the fill; never below 4.5 : 1.
-QColor readableOn(const QColor& fill);
+// Black or white with a contrast of at least 4.5 : 1; the preferred one where both would do.
+QColor readableOn(const QColor& fill, bool preferWhite);
 // FNV-1a of the UTF-8 bytes: equal in every process.
 quint32 stableHash(QStringView text);
 

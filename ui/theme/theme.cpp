@@ -32,8 +32,12 @@ QString styleSheet(const Colours& c)
                "QToolTip { color: %5; background: %1; border: 1px solid %2; padding: 4px; }"
                "QHeaderView::section { background: %1; color: %6; border: none; border-right: 1px solid %2;"
                " border-bottom: 1px solid %2; padding: 4px 6px; }"
-               "QTableView, QTreeView { border: none; gridline-color: %2; }")
-        .arg(c.panel.name(), c.line.name(), c.window.name(), c.accent.name(), c.text.name(), c.dimText.name());
+               "QTableView, QTreeView { border: none; gridline-color: %2; }"
+               "QCheckBox::indicator { width: 13px; height: 13px; border: 1px solid %7; border-radius: 2px; background: %8; }"
+               "QCheckBox::indicator:hover { border-color: %4; }"
+               "QCheckBox::indicator:checked { background: %4; border-color: %4; image: url(:/icons/%9.svg); }")
+        .arg(c.panel.name(), c.line.name(), c.window.name(), c.accent.name(), c.text.name(), c.dimText.name(), c.strongLine.name(),
+             c.base.name(), c.dark ? QStringLiteral("check-black") : QStringLiteral("check-white"));
 }
 
 } // namespace

@@ -122,6 +122,15 @@ private:
         for (const auto& [tool, icon] : m_buttons) tool->setIcon(theme::icon(icon, m_theme.colours()));
     }
 
+    static QString stepsText(const analysis::FlameTree& tree)
+    {
+        QString text = tree.steps == 1 ? tr("1 step") : tr("%1 steps").arg(tree.steps);
+        if (tree.warmupOnly) text += tr(", all of them warm-up");
+        else if (tree.warmupLeftOut == 1) text += tr(", 1 warm-up step left out");
+        else if (tree.warmupLeftOut > 1) text += tr(", %1 warm-up steps left out").arg(tree.warmupLeftOut);
+        return text;
+    }
+
     void showPlace()
     {
         const auto& tree = m_flame->tree();
@@ -131,10 +140,7 @@ private:
         QString text;
         if (tree != nullptr) {
             text = m_flame->atHome()
-                ? tr("%n step(s)", nullptr, static_cast<int>(tree->steps))
-                    + (tree->warmupOnly ? tr(", all of them warm-up")
-                           : tree->warmupLeftOut > 0 ? tr(", %n warm-up step(s) left out", nullptr, static_cast<int>(tree->warmupLeftOut))
-                                                     : QString())
+                ? stepsText(*tree)
                 : m_flame->zoomedNode() == 0 ? tr("everything that was recorded in these steps")
                                              : QString::fromStdString(tree->path(m_flame->zoomedNode()));
         }

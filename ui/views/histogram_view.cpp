@@ -102,7 +102,7 @@ private:
         QString text = QString::fromStdString(present::stepSummaryText(*m_statistics)).toHtmlEscaped();
         if (m_statistics->disturbed > 0)
             text += QStringLiteral(" <span style='color:%1'>■</span> %2")
-                        .arg(m_theme.colours().barDisturbed.name(), tr("disturbed by the system"));
+                        .arg(m_theme.colours().barDisturbed.name(), tr("in the chart"));
         m_summary->setText(text);
         m_summary->setToolTip(tr("A step is disturbed when the training thread was switched out against its will or had a page "
                                  "fault. Warm-up steps are left out unless they are switched on in the flame graph."));

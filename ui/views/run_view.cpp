@@ -15,6 +15,7 @@
 #include <QMenu>
 #include <QPushButton>
 #include <QSaveFile>
+#include <QTextDocument>
 #include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -142,6 +143,7 @@ private:
             m_checkTimer.start();
             refresh();
         });
+        connect(m_editor->document(), &QTextDocument::modificationChanged, this, [this] { refresh(); });
         connect(m_save, &QToolButton::clicked, this, [this] { save(); });
         connect(m_start, &QPushButton::clicked, this, [this] { start(); });
         connect(m_pause, &QPushButton::clicked, this, [this] {

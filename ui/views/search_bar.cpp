@@ -117,7 +117,7 @@ void SearchBar::showResult(const present::FlameMatches& matches, int current)
     }
     const QString share = QString::fromStdString(present::formatShare(matches.share()));
     m_result->setText(current >= 0 ? tr("%1 of the time · %2 of %3").arg(share).arg(current + 1).arg(count)
-                                   : tr("%1 of the time · %n frame(s)", nullptr, count).arg(share));
+                                   : count == 1 ? tr("%1 of the time · 1 frame").arg(share) : tr("%1 of the time · %2 frames").arg(share).arg(count));
 }
 
 bool SearchBar::eventFilter(QObject* watched, QEvent* event)

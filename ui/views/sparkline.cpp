@@ -26,7 +26,6 @@ void Sparkline::paintEvent(QPaintEvent*)
 {
     const theme::Colours& c = m_theme.colours();
     QPainter painter(this);
-    painter.fillRect(rect(), c.base);
     double low = std::numeric_limits<double>::infinity(), high = -low;
     for (const double value : m_values) {
         if (!std::isfinite(value)) continue;
@@ -34,6 +33,7 @@ void Sparkline::paintEvent(QPaintEvent*)
         high = std::max(high, value);
     }
     if (m_values.size() < 2 || low > high) return;
+    painter.fillRect(rect(), c.base);
     const double span = high > low ? high - low : 1;
     const double step = (width() - 8.0) / static_cast<double>(m_values.size() - 1);
     QPainterPath path;
