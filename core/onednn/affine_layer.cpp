@@ -5,6 +5,7 @@
 // the layout would cost, and the cheapest sum wins.
 #include "core/onednn/eltwise.h"
 #include "core/onednn/layer_node.h"
+#include "core/onednn/own_kernels.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +22,8 @@ using Maker = std::function<dnnl::primitive_desc_base(const Desc& source, const 
 
 // What one gradient primitive uses, when it is not the layouts of the forward pass.
 struct GradientChoice {
-    int mode = 0; // 0 layouts as given, 1 weights free, 2 all free
+    int mode = 0; // 0 layouts as given, 1 weights free, 2 all free, 3 our kernel for few input channels
+    int ownThreads = 1;
     Pick pick;
     Desc source, weights, destination;
     double time = std::numeric_limits<double>::infinity(); // conversions included
@@ -69,6 +71,9 @@ private:
     Choice evaluate(PlanBuilder& builder, const Desc& given, const Desc& source, const Desc& weights, const Desc& destination,
                     bool wantInput);
     GradientChoice chooseGradient(PlanBuilder& builder, bool data, const Choice& choice, const Desc& given);
+    std::optional<ThinConvolution> thinConvolution(const Desc& gradient) const;
+    void considerOwnKernel(PlanBuilder& builder, const Choice& choice, GradientChoice& best);
+    void addOwnKernel(PlanBuilder& builder, const GradientChoice& g, const Value& x, const Value& dy, const Value& temporary);
     Pick pickForward(PlanBuilder& builder, const Desc& source, const Desc& weights, const Desc& destination);
     TimingArguments forwardArguments(const dnnl::primitive_desc_base& d) const;
 
@@ -271,7 +276,54 @@ GradientChoice AffineLayer::chooseGradient(PlanBuilder& builder, bool data, cons
         }
         if (best.pick && builder.context().tuner->exhausted()) break;
     }
+    if (!data) considerOwnKernel(builder, choice, best);
     return best;
+}
+
+std::optional<ThinConvolution> AffineLayer::thinConvolution(const Desc& gradient) const
+{
+    const model::LayerOptions& o = m_layer.options;
+    const auto lanes = laneLayout(gradient);
+    if (dense() || !lanes || o.groups != 1 || m_weightDims.size() != 4 || o.dilation != model::Dims{1, 1}) return std::nullopt;
+    const model::Dims& in = m_layer.input;
+    ThinConvolution s{m_outputDims[0], o.in, o.out, in[1], in[2], m_outputDims[2], m_outputDims[3], o.kernel[0], o.kernel[1],
+                      o.stride[0], o.stride[1], o.padLow[0], o.padLow[1], *lanes};
+    if (!s.supported()) return std::nullopt;
+    return s;
+}
+
+void AffineLayer::considerOwnKernel(PlanBuilder& builder, const Choice& choice, GradientChoice& best)
+{
+    const auto shape = thinConvolution(choice.destination);
+    if (!shape || !builder.context().options.tune) return;
+    GradientChoice c;
+    c.mode = 3;
+    c.source = plainDesc(compat::dimsOf(choice.source));
+    c.weights = plainDesc(m_weightDims);
+    c.destination = choice.destination;
+    // Only timed on; the blocks return to the pool.
+    const Value x = builder.allocate(c.source), dy = builder.allocate(c.destination), dw = builder.allocate(c.weights);
+    const Value scratch = builder.allocate(plainDesc({shape->scratch(builder.context().maxThreads)}));
+    const auto own = builder.pickOwn(fmt::format("{} weights own {}", problem(builder), describe(c.destination)), [&](int t) {
+        thinWeightsGradient(*shape, x.data(), dy.data(), dw.data(), nullptr, scratch.data(), t);
+    });
+    c.ownThreads = own.threads;
+    c.time = own.time + builder.reorderTime(c.weights, choice.weights) + (c.source == m_inputDesc ? 0 : builder.reorderTime(choice.source, c.source));
+    if (c.time < best.time) best = c;
+}
+
+void AffineLayer::addOwnKernel(PlanBuilder& builder, const GradientChoice& g, const Value& x, const Value& dy, const Value& temporary)
+{
+    const ThinConvolution shape = *thinConvolution(g.destination);
+    const Value scratch = builder.allocate(plainDesc({shape.scratch(g.ownThreads)}));
+    const dnnl::memory weights = temporary ? temporary.memory : m_weights->gradient; // handles are set when the parameters are committed
+    const dnnl::memory bias = m_biasSlot != nullptr ? m_biasSlot->gradient : dnnl::memory();
+    builder.addFunction({"weights gradient", "convolution"}, "stepscope:few channels",
+                        [=, x = x.data(), dy = dy.data()](int threads) {
+                            auto* b = bias ? static_cast<float*>(bias.get_data_handle()) : nullptr;
+                            thinWeightsGradient(shape, x, dy, static_cast<float*>(weights.get_data_handle()), b, scratch.data(), threads);
+                        },
+                        g.ownThreads, m_flop, static_cast<int64_t>(g.source.get_size() + g.destination.get_size() + g.weights.get_size()));
 }
 
 Choice AffineLayer::evaluate(PlanBuilder& builder, const Desc& given, const Desc& source, const Desc& weights, const Desc& destination,
@@ -400,14 +452,15 @@ Value AffineLayer::backward(PlanBuilder& builder, Value dy, bool wantInput)
 
     const GradientChoice& g = m_choice.weightsGradient;
     const Value gy = builder.converted(dy, g.destination, "gradient layout for weights");
-    const Value gx = builder.converted(m_x, g.source, "input layout for weights");
+    const Value gx = g.source == m_inputDesc ? m_inputGiven : builder.converted(m_x, g.source, "input layout for weights");
     const bool direct = g.weights == m_weights->desc;
     Value temporary;
     if (!direct) temporary = builder.allocate(g.weights);
     PrimitiveArguments arguments{{DNNL_ARG_SRC, gx.memory}, {DNNL_ARG_DIFF_DST, gy.memory},
                                  {DNNL_ARG_DIFF_WEIGHTS, direct ? m_weights->gradient : temporary.memory}};
     if (m_biasSlot != nullptr) arguments.push_back({DNNL_ARG_DIFF_BIAS, m_biasSlot->gradient});
-    builder.add({"weights gradient", kind}, g.pick, std::move(arguments), m_flop);
+    if (g.mode == 3) addOwnKernel(builder, g, gx, gy, temporary);
+    else builder.add({"weights gradient", kind}, g.pick, std::move(arguments), m_flop);
     if (!direct) builder.convertInto(temporary, m_weights->gradient, "weights gradient layout");
     if (!wantInput) return {};
 

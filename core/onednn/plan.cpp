@@ -281,6 +281,23 @@ Pick PlanBuilder::pick(const std::string& problem, const Make& make, const Argum
     return best;
 }
 
+PlanBuilder::OwnPick PlanBuilder::pickOwn(const std::string& problem, const std::function<void(int)>& run)
+{
+    OwnPick best{1, kNever};
+    for (int t : threadChoices()) {
+        const std::string key = fmt::format("{} t{}", problem, t);
+        double time = 0;
+        if (const auto known = m_context.memory->find(key); known && known->size() == 2) {
+            time = (*known)[1];
+        } else {
+            time = m_context.tuner->time([&] { run(t); }, best.time);
+            m_context.memory->store(key, {0, static_cast<int>(std::min(time, 2e9))});
+        }
+        if (time < best.time) best = {t, time};
+    }
+    return best;
+}
+
 double PlanBuilder::reorderTime(const compat::Desc& from, const compat::Desc& to)
 {
     return m_context.tuner->reorderTime(from, to, threadChoices().front());

@@ -132,6 +132,12 @@ public:
     using Make = std::function<dnnl::primitive_desc_base(int skip)>;
     using Arguments = std::function<TimingArguments(const dnnl::primitive_desc_base&)>;
     Pick pick(const std::string& key, const Make& make, const Arguments& arguments);
+    // The same choice of a thread count for code of ours, run(threads); remembered under `key`.
+    struct OwnPick {
+        int threads = 1;
+        double time = 0;
+    };
+    OwnPick pickOwn(const std::string& key, const std::function<void(int threads)>& run);
     double reorderTime(const compat::Desc& from, const compat::Desc& to);
     std::vector<int> threadChoices() const;
     // 1, or all threads for loops of ours over so many values.

@@ -1,5 +1,6 @@
 // MaxPool, MeanPool and their global forms. Mean pooling counts the padding, as NNlib does.
 #include "core/onednn/layer_node.h"
+#include "core/onednn/own_kernels.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,13 +30,17 @@ public:
                         {DNNL_ARG_WORKSPACE, d.query_md(dnnl::query::workspace_md, 0)}, {DNNL_ARG_SCRATCHPAD, d.scratchpad_desc()}};
             });
         m_y = builder.allocate(m_forward.desc.query_md(dnnl::query::dst_md, 0));
+        m_inputDesc = m_x.desc;
+        if (ownIsFaster(builder)) {
+            m_x = {};
+            return forwardByOwnKernel(builder, x);
+        }
         PrimitiveArguments arguments{{DNNL_ARG_SRC, x.memory}, {DNNL_ARG_DST, m_y.memory}};
         if (isMax()) { // where the maxima were
             m_workspace = builder.allocate(m_forward.desc.query_md(dnnl::query::workspace_md, 0));
             arguments.push_back({DNNL_ARG_WORKSPACE, m_workspace.memory});
         }
         builder.add({"forward", "pooling"}, m_forward, std::move(arguments), windowFlop());
-        m_inputDesc = m_x.desc;
         m_x = {}; // not needed for the gradient
         return m_y;
     }
@@ -44,11 +49,23 @@ public:
     {
         if (!wantInput) return {};
         dy = builder.converted(dy, m_y.desc, "gradient layout");
+        if (m_own) return backwardByOwnKernel(builder, dy);
         const Desc destination = m_y.desc;
+        const Pick pick = pickBackward(builder, destination);
+        Value dx = builder.allocate(m_inputDesc);
+        PrimitiveArguments arguments{{DNNL_ARG_DIFF_DST, dy.memory}, {DNNL_ARG_DIFF_SRC, dx.memory}};
+        if (isMax()) arguments.push_back({DNNL_ARG_WORKSPACE, m_workspace.memory});
+        builder.add({"input gradient", "pooling"}, pick, std::move(arguments), windowFlop());
+        return dx;
+    }
+
+private:
+    Pick pickBackward(PlanBuilder& builder, const Desc& destination)
+    {
         const std::string key = fmt::format("pool back {} k{} s{} l{} h{} {} {}", static_cast<int>(m_algorithm), fmt::join(m_kernel, "x"),
                                             fmt::join(m_strides, "x"), fmt::join(m_low, "x"), fmt::join(m_high, "x"),
                                             describe(m_inputDesc), describe(destination));
-        const Pick pick = builder.pick(
+        return builder.pick(
             key,
             [&](int skip) -> dnnl::primitive_desc_base {
                 return compat::backward<compat::PoolBackward>(builder.engine(), builder.attributes(), skip, forwardDesc(builder, destination, 0),
@@ -59,14 +76,55 @@ public:
                 return {{DNNL_ARG_DIFF_DST, destination}, {DNNL_ARG_DIFF_SRC, m_inputDesc},
                         {DNNL_ARG_WORKSPACE, d.query_md(dnnl::query::workspace_md, 0)}, {DNNL_ARG_SCRATCHPAD, d.scratchpad_desc()}};
             });
-        Value dx = builder.allocate(m_inputDesc);
-        PrimitiveArguments arguments{{DNNL_ARG_DIFF_DST, dy.memory}, {DNNL_ARG_DIFF_SRC, dx.memory}};
-        if (isMax()) arguments.push_back({DNNL_ARG_WORKSPACE, m_workspace.memory});
-        builder.add({"input gradient", "pooling"}, pick, std::move(arguments), windowFlop());
+    }
+
+    // Compares forward and backward together: the library's backward needs the library's forward.
+    bool ownIsFaster(PlanBuilder& builder)
+    {
+        const auto in = laneLayout(m_inputDesc), out = laneLayout(m_y.desc);
+        if (!isMax() || !builder.context().options.tune || !in || !out || in->lanes != out->lanes || in->outer != out->outer) return false;
+        const MaxPoolShape shape{in->outer, in->lanes, in->height, in->width, out->height, out->width, m_kernel[0], m_kernel[1],
+                                 m_strides[0], m_strides[1], m_low[0], m_low[1]};
+        const Value winner = builder.allocate(m_y.desc);
+        auto* won = reinterpret_cast<int32_t*>(winner.data());
+        const std::string key = fmt::format("max pool own {} k{} s{} l{} {}", describe(m_inputDesc), fmt::join(m_kernel, "x"),
+                                            fmt::join(m_strides, "x"), fmt::join(m_low, "x"), fmt::join(m_output, "x"));
+        const Value dx = builder.allocate(m_inputDesc); // only timed on; returns to the pool
+        const auto forward = builder.pickOwn(key + " forward", [&](int t) { maxPoolForward(shape, m_x.data(), m_y.data(), won, t); });
+        const auto backward = builder.pickOwn(key + " backward", [&](int t) { maxPoolBackward(shape, m_y.data(), won, dx.data(), t); });
+        if (forward.time + backward.time >= m_forward.time + pickBackward(builder, m_y.desc).time) return false;
+        m_own = Own{shape, winner, forward.threads, backward.threads};
+        return true;
+    }
+
+    Value forwardByOwnKernel(PlanBuilder& builder, const Value& x)
+    {
+        builder.addFunction({"forward", "pooling"}, kOwnName,
+                            [shape = m_own->shape, in = x.data(), out = m_y.data(), won = reinterpret_cast<int32_t*>(m_own->winner.data())](int t) {
+                                maxPoolForward(shape, in, out, won, t);
+                            },
+                            m_own->forwardThreads, windowFlop(), static_cast<int64_t>(m_inputDesc.get_size() + 2 * m_y.desc.get_size()));
+        return m_y;
+    }
+
+    Value backwardByOwnKernel(PlanBuilder& builder, const Value& dy)
+    {
+        const Value dx = builder.allocate(m_inputDesc);
+        builder.addFunction({"input gradient", "pooling"}, kOwnName,
+                            [shape = m_own->shape, in = dy.data(), out = dx.data(), won = reinterpret_cast<int32_t*>(m_own->winner.data())](int t) {
+                                maxPoolBackward(shape, in, won, out, t);
+                            },
+                            m_own->backwardThreads, windowFlop(), static_cast<int64_t>(m_inputDesc.get_size() + 2 * m_y.desc.get_size()));
         return dx;
     }
 
-private:
+    static constexpr const char* kOwnName = "stepscope:lanes";
+    struct Own {
+        MaxPoolShape shape;
+        Value winner;
+        int forwardThreads = 1, backwardThreads = 1;
+    };
+
     bool isMax() const { return m_algorithm == dnnl::algorithm::pooling_max; }
 
     int64_t windowFlop() const
@@ -114,6 +172,7 @@ private:
     Value m_x, m_y, m_workspace;
     Desc m_inputDesc;
     Pick m_forward;
+    std::optional<Own> m_own;
 };
 
 } // namespace

@@ -104,6 +104,33 @@ float* Tuner::scratch(size_t bytes)
     return reinterpret_cast<float*>(m_memory.get());
 }
 
+template <class Run>
+double Tuner::leastTime(const Run& runOnce, double giveUp)
+{
+    double best = kInfinity;
+    double spent = 0;
+    constexpr int kRuns = 7;
+    constexpr double kEnough = 4e6; // of timing one candidate
+    for (int run = 0; run < kRuns + 1; ++run) {
+        const double start = nowNs();
+        if (!runOnce()) return kInfinity;
+        const double elapsed = nowNs() - start;
+        spent += elapsed;
+        m_spent += elapsed;
+        if (run > 0) best = std::min(best, elapsed); // the first run warms caches and pages
+        if (run == 0 && elapsed > 5 * giveUp + 50e3) return elapsed;
+        if (run >= 1 && best > 2 * giveUp) return best;
+        if (run >= 2 && best > 1.3 * giveUp) return best;
+        if (run >= 4 && spent > kEnough) return best;
+    }
+    return best;
+}
+
+double Tuner::time(const std::function<void()>& run, double giveUp)
+{
+    return leastTime([&] { return run(), true; }, giveUp);
+}
+
 double Tuner::time(const dnnl::primitive_desc_base& desc, const TimingArguments& arguments, int threads, double giveUp)
 {
     try {
@@ -121,23 +148,11 @@ double Tuner::time(const dnnl::primitive_desc_base& desc, const TimingArguments&
         }
         setThreads(threads);
         const dnnl::primitive primitive(desc.get());
-        double best = kInfinity;
-        double spent = 0;
-        constexpr int kRuns = 7;
-        constexpr double kEnough = 4e6; // of timing one candidate
-        for (int run = 0; run < kRuns + 1; ++run) {
-            const double start = nowNs();
-            if (dnnl_primitive_execute(primitive.get(), m_stream.get(), static_cast<int>(args.size()), args.data()) != dnnl_success)
-                return kInfinity;
-            const double elapsed = nowNs() - start;
-            spent += elapsed;
-            m_spent += elapsed;
-            if (run > 0) best = std::min(best, elapsed); // the first run warms caches and pages
-            if (run == 0 && elapsed > 5 * giveUp + 50e3) return elapsed;
-            if (run >= 1 && best > 2 * giveUp) return best;
-            if (run >= 2 && (best > 1.3 * giveUp || spent > kEnough)) return best;
-        }
-        return best;
+        return leastTime(
+            [&] {
+                return dnnl_primitive_execute(primitive.get(), m_stream.get(), static_cast<int>(args.size()), args.data()) == dnnl_success;
+            },
+            giveUp);
     } catch (const dnnl::error&) {
         return kInfinity;
     }

@@ -9,6 +9,7 @@
 #include "core/base/result.h"
 #include "core/onednn/compat.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,6 +47,8 @@ public:
     // Least time of a few executions with that many threads. Stops early once it is clear that the primitive takes longer
     // than `giveUp`. Infinity when it cannot run.
     double time(const dnnl::primitive_desc_base& desc, const TimingArguments& arguments, int threads, double giveUp);
+    // The same for code of ours.
+    double time(const std::function<void()>& run, double giveUp);
     // Timing has taken as long as it may: from here on the library's first choice is taken. A busy machine can make timing runs
     // a hundred times longer, and a start must not take minutes.
     bool exhausted() const { return m_spent > kBudget; }
@@ -56,6 +59,8 @@ public:
 private:
     static constexpr double kBudget = 8e9; // ns
     float* scratch(size_t bytes);
+    template <class Run>
+    double leastTime(const Run& run, double giveUp); // run() returns false on failure
 
     dnnl::engine m_engine;
     dnnl::stream m_stream;
