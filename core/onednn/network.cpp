@@ -11,8 +11,6 @@
 #include <cstring>
 #include <thread>
 
-#include <omp.h>
-
 namespace stepscope::onednn {
 
 using base::ErrorCode;
@@ -62,7 +60,7 @@ std::string variantText(const PlanVariant& v)
 } // namespace
 
 OneDnnNetwork::OneDnnNetwork(model::ModelFile file, engine::BuildOptions options, engine::Recording recording, TuningMemory& memory,
-                             bool wantInputGradient)
+                             int availableThreads, bool wantInputGradient)
     : m_file(std::move(file))
     , m_options(options)
     , m_recording(recording)
@@ -72,7 +70,7 @@ OneDnnNetwork::OneDnnNetwork(model::ModelFile file, engine::BuildOptions options
     , m_stream(m_engine)
     , m_tuner(m_engine)
 {
-    m_maxThreads = options.threads > 0 ? options.threads : omp_get_num_procs();
+    m_maxThreads = options.threads > 0 ? options.threads : availableThreads;
 }
 
 base::Result<std::unique_ptr<Plan>> OneDnnNetwork::makePlan(ParameterStore& store, int64_t batch, const PlanVariant& variant, bool record,

@@ -14,7 +14,7 @@ namespace stepscope::onednn {
 class OneDnnNetwork final : public engine::Network {
 public:
     OneDnnNetwork(model::ModelFile file, engine::BuildOptions options, engine::Recording recording, TuningMemory& memory,
-                  bool wantInputGradient);
+                  int availableThreads, bool wantInputGradient);
 
     // Tunes and builds the plan of the full batch. `stop` ends it early with ErrorCode::cancelled.
     base::Status build(std::stop_token stop, const base::Progress& progress);

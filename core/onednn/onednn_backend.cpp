@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -40,11 +41,18 @@ std::string processorName()
     return "unknown processor";
 }
 
+// OMP_NUM_THREADS is respected. Asked once: networks change the number for their own thread.
+int availableThreads()
+{
+    static const int threads = std::min(omp_get_max_threads(), omp_get_num_procs());
+    return threads;
+}
+
 class OneDnnBackend final : public engine::Backend {
 public:
     explicit OneDnnBackend(BackendSettings settings)
         : m_memory(std::move(settings.tuningFile),
-                   fmt::format("{}/{}/{} cpus/oneDNN {}/", processorName(), isaText(dnnl::get_effective_cpu_isa()), omp_get_num_procs(), versionText()))
+                   fmt::format("{}/{}/{} cpus/oneDNN {}/", processorName(), isaText(dnnl::get_effective_cpu_isa()), availableThreads(), versionText()))
     {
         // The library's cache answers a request with the implementation made last for the same problem, so that "the second
         // implementation" would mean another one each time. We make every primitive once; the cache has nothing to give.
@@ -59,7 +67,7 @@ public:
                 {"library.onednn", versionText()},
                 {"library.onednn.hash", dnnl_version()->hash},
                 {"library.onednn.isa", isaText(dnnl::get_effective_cpu_isa())},
-                {"openmp.max_threads", std::to_string(omp_get_num_procs())}};
+                {"openmp.max_threads", std::to_string(availableThreads())}};
     }
 
     base::Status selfCheck() override
@@ -73,7 +81,7 @@ public:
                                                          const base::Progress& progress, bool wantInputGradient) override
     {
         try {
-            auto network = std::make_unique<OneDnnNetwork>(file, options, recording, m_memory, wantInputGradient);
+            auto network = std::make_unique<OneDnnNetwork>(file, options, recording, m_memory, availableThreads(), wantInputGradient);
             if (auto status = network->build(stop, progress); !status) return base::fail(status.error());
             return network;
         } catch (const std::exception& e) {
