@@ -273,7 +273,7 @@ base::Status OneDnnNetwork::setBatch(const engine::Batch& batch)
     if (auto status = switchBatch(batch.count); !status) return status;
     const auto values = static_cast<size_t>(batch.count * model::product(m_file.model.input));
     if (batch.x.size() < values) return base::fail(ErrorCode::invalidArgument, "the batch has too few values");
-    const auto outputs = static_cast<size_t>(m_plan->output.features());
+    const auto outputs = static_cast<size_t>(m_plan->outputs);
     if (batch.labels.empty() ? batch.targets.size() < static_cast<size_t>(batch.count) * outputs
                              : batch.labels.size() < static_cast<size_t>(batch.count))
         return base::fail(ErrorCode::invalidArgument, "the batch has too few labels or targets");
@@ -299,7 +299,7 @@ engine::LossResult OneDnnNetwork::loss(bool wantGradient)
 {
     const recording::Probe probe(m_recording.buffer, base::LabelId{m_lossLabel});
     return engine::evaluateLoss(m_file.loss, m_plan->output.data(), m_labels.empty() ? nullptr : m_labels.data(),
-                                m_targets.empty() ? nullptr : m_targets.data(), m_plan->batch, m_plan->output.features(),
+                                m_targets.empty() ? nullptr : m_targets.data(), m_plan->batch, m_plan->outputs,
                                 wantGradient ? m_plan->outputGradient.data() : nullptr);
 }
 
@@ -342,7 +342,7 @@ base::Result<std::vector<float>> OneDnnNetwork::gradient(base::LayerId layer, in
 std::vector<float> OneDnnNetwork::output() const
 {
     const float* y = m_plan->output.data();
-    return {y, y + m_plan->batch * m_plan->output.features()};
+    return {y, y + m_plan->batch * m_plan->outputs};
 }
 
 base::Result<std::vector<float>> OneDnnNetwork::inputGradient() const

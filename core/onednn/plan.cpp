@@ -342,6 +342,7 @@ void PlanBuilder::build()
     if (single) openLayer(rootId);
     Value y = root->forward(*this, m_plan.input);
     m_plan.output = plainMatrix(y, "to plain");
+    m_plan.outputs = m_plan.output.features();
     if (single) closeLayer();
     const compat::Desc outputDesc = y.desc;
 

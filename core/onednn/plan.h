@@ -45,6 +45,7 @@ struct Plan {
     BufferPool pool;
     int64_t batch = 0;
     Value input, output;           // output is plain {batch, outputs}
+    int64_t outputs = 0;           // per sample
     Value outputGradient, inputGradient;
     Program forward, backward, update;
     std::shared_ptr<float> scratchpad;
