@@ -440,6 +440,7 @@ Value AffineLayer::forward(PlanBuilder& builder, Value x)
     std::string what = "forward";
     if (m_fused) what += std::string(" + ") + model::activationName(m_fusedActivation.kind);
     builder.add({what, dense() ? "inner_product" : "convolution"}, m_choice.forward, std::move(arguments), m_flop);
+    m_y.fromRelu = m_fused && m_fused->forward == dnnl::algorithm::eltwise_relu && m_fused->alpha == 0;
     return m_separate ? m_separate->forward(builder, m_y) : m_y;
 }
 
@@ -447,7 +448,7 @@ Value AffineLayer::backward(PlanBuilder& builder, Value dy, bool wantInput)
 {
     const std::string kind = dense() ? "inner_product" : "convolution";
     if (m_separate) dy = m_separate->backward(builder, dy);
-    if (m_fused) dy = fusedBackward(builder, m_fusedActivation, m_y, dy);
+    if (m_fused && !dy.reluApplied) dy = fusedBackward(builder, m_fusedActivation, m_y, dy);
     else dy = builder.converted(dy, m_choice.destination, "gradient layout");
 
     const GradientChoice& g = m_choice.weightsGradient;

@@ -131,6 +131,7 @@ private:
     {
         Value to = a.exclusive ? a : b.exclusive ? b : builder.allocateLike(a);
         to.exclusive = true;
+        to.reluApplied = false; // to one part only
         addBinary(builder, dnnl::algorithm::binary_add, a, b, to, false, "add gradients");
         return to;
     }

@@ -103,7 +103,8 @@ STEPSCOPE_CLONES void poolForwardPlanes(const MaxPoolShape& s, const float* x, f
     }
 }
 
-STEPSCOPE_CLONES void poolBackwardPlanes(const MaxPoolShape& s, const float* dy, const int32_t* winner, float* dx, int64_t begin, int64_t end)
+STEPSCOPE_CLONES void poolBackwardPlanes(const MaxPoolShape& s, const float* dy, const int32_t* winner, const float* y, float* dx, int64_t begin,
+                                         int64_t end)
 {
     const int64_t inPlane = s.inHeight * s.inWidth * s.lanes, outPlane = s.outHeight * s.outWidth * s.lanes;
     // Windows that tile the input write every element once; others add into zeros.
@@ -118,7 +119,8 @@ STEPSCOPE_CLONES void poolBackwardPlanes(const MaxPoolShape& s, const float* dy,
                 const int64_t at = o * outPlane + (oh * s.outWidth + ow) * s.lanes;
                 int64_t l = 0;
                 for (; l + kLanes <= s.lanes; l += kLanes) {
-                    const Floats g = load<Floats>(dy + at + l);
+                    Floats g = load<Floats>(dy + at + l);
+                    if (y != nullptr) g = load<Floats>(y + at + l) > 0.0f ? g : Floats{};
                     const Ints won = load<Ints>(winner + at + l);
                     for (int64_t kh = w.firstRow; kh < w.lastRow; ++kh) {
                         float* row = plane + ((w.top + kh) * s.inWidth + w.left) * s.lanes + l;
@@ -130,15 +132,16 @@ STEPSCOPE_CLONES void poolBackwardPlanes(const MaxPoolShape& s, const float* dy,
                     }
                 }
                 for (; l < s.lanes; ++l) {
+                    const float g = y != nullptr && !(y[at + l] > 0) ? 0.0f : dy[at + l];
                     if (!tiles) {
                         const int64_t kh = winner[at + l] / s.kernelWidth, kw = winner[at + l] % s.kernelWidth;
-                        plane[((w.top + kh) * s.inWidth + w.left + kw) * s.lanes + l] += dy[at + l];
+                        plane[((w.top + kh) * s.inWidth + w.left + kw) * s.lanes + l] += g;
                         continue;
                     }
                     for (int64_t kh = 0; kh < s.kernelHeight; ++kh)
                         for (int64_t kw = 0; kw < s.kernelWidth; ++kw)
                             plane[((w.top + kh) * s.inWidth + w.left + kw) * s.lanes + l]
-                                = winner[at + l] == kh * s.kernelWidth + kw ? dy[at + l] : 0.0f;
+                                = winner[at + l] == kh * s.kernelWidth + kw ? g : 0.0f;
                 }
             }
         }
@@ -230,11 +233,11 @@ void maxPoolForward(const MaxPoolShape& shape, const float* x, float* y, int32_t
         poolForwardPlanes(shape, x, y, winner, shape.outer * t / threads, shape.outer * (t + 1) / threads);
 }
 
-void maxPoolBackward(const MaxPoolShape& shape, const float* dy, const int32_t* winner, float* dx, int threads)
+void maxPoolBackward(const MaxPoolShape& shape, const float* dy, const int32_t* winner, const float* y, float* dx, int threads)
 {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; ++t)
-        poolBackwardPlanes(shape, dy, winner, dx, shape.outer * t / threads, shape.outer * (t + 1) / threads);
+        poolBackwardPlanes(shape, dy, winner, y, dx, shape.outer * t / threads, shape.outer * (t + 1) / threads);
 }
 
 bool ThinConvolution::supported() const

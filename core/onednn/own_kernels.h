@@ -28,7 +28,9 @@ struct MaxPoolShape {
 
 // y = maximum of each window, winner = its position in the window (row-major). Equal values: the first wins.
 void maxPoolForward(const MaxPoolShape& shape, const float* x, float* y, int32_t* winner, int threads);
-void maxPoolBackward(const MaxPoolShape& shape, const float* dy, const int32_t* winner, float* dx, int threads);
+// With y (the result of the forward pass) the gradient of a relu before the pooling is applied, too: a window whose maximum is
+// not positive passes nothing on. y may be null.
+void maxPoolBackward(const MaxPoolShape& shape, const float* dy, const int32_t* winner, const float* y, float* dx, int threads);
 
 // dW[o, c, kh, kw] = Σ dy[n, o, h, w] x[n, c, h s + kh - p, w s + kw - p] and dBias[o] = Σ dy, for plain x and dy whose channels
 // lie in lanes. Results are plain {out, in, kernelHeight, kernelWidth}; dBias may be null.

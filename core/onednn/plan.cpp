@@ -101,6 +101,8 @@ Value PlanBuilder::converted(const Value& value, const compat::Desc& want, const
     if (value.desc == want) return value;
     Value result = allocate(want);
     result.flattened = value.flattened;
+    result.fromRelu = value.fromRelu;
+    result.reluApplied = value.reluApplied;
     convertInto(value, result.memory, what);
     return result;
 }

@@ -26,6 +26,9 @@ struct Value {
     bool flattened = false;       // the model sees {batch, features}; the memory still has its channels and pixels
     bool exclusive = true;        // a gradient that nobody else reads: may be overwritten in place
 
+    bool fromRelu = false;        // an activation: the layer before ended with relu
+    bool reluApplied = false;     // a gradient: relu's has been applied already
+
     explicit operator bool() const { return block != nullptr; }
     float* data() const { return block.get(); }
     compat::Dims dims() const { return compat::dimsOf(desc); }

@@ -18,6 +18,7 @@ public:
     Value forward(PlanBuilder& builder, Value x) override
     {
         setGeometry(x);
+        m_afterRelu = x.fromRelu;
         m_x = x;
         const Desc wanted = outputDesc(builder, x);
         const std::string key = fmt::format("pool {} k{} s{} l{} h{} {} {}", static_cast<int>(m_algorithm), fmt::join(m_kernel, "x"),
@@ -91,7 +92,7 @@ private:
                                             fmt::join(m_strides, "x"), fmt::join(m_low, "x"), fmt::join(m_output, "x"));
         const Value dx = builder.allocate(m_inputDesc); // only timed on; returns to the pool
         const auto forward = builder.pickOwn(key + " forward", [&](int t) { maxPoolForward(shape, m_x.data(), m_y.data(), won, t); });
-        const auto backward = builder.pickOwn(key + " backward", [&](int t) { maxPoolBackward(shape, m_y.data(), won, dx.data(), t); });
+        const auto backward = builder.pickOwn(key + " backward", [&](int t) { maxPoolBackward(shape, m_y.data(), won, nullptr, dx.data(), t); });
         if (forward.time + backward.time >= m_forward.time + pickBackward(builder, m_y.desc).time) return false;
         m_own = Own{shape, winner, forward.threads, backward.threads};
         return true;
@@ -109,10 +110,11 @@ private:
 
     Value backwardByOwnKernel(PlanBuilder& builder, const Value& dy)
     {
-        const Value dx = builder.allocate(m_inputDesc);
-        builder.addFunction({"input gradient", "pooling"}, kOwnName,
-                            [shape = m_own->shape, in = dy.data(), out = dx.data(), won = reinterpret_cast<int32_t*>(m_own->winner.data())](int t) {
-                                maxPoolBackward(shape, in, won, out, t);
+        Value dx = builder.allocate(m_inputDesc);
+        dx.reluApplied = m_afterRelu;
+        builder.addFunction({m_afterRelu ? "input gradient + relu gradient" : "input gradient", "pooling"}, kOwnName,
+                            [shape = m_own->shape, in = dy.data(), y = m_afterRelu ? m_y.data() : nullptr, out = dx.data(), won = reinterpret_cast<int32_t*>(m_own->winner.data())](int t) {
+                                maxPoolBackward(shape, in, won, y, out, t);
                             },
                             m_own->backwardThreads, windowFlop(), static_cast<int64_t>(m_inputDesc.get_size() + 2 * m_y.desc.get_size()));
         return dx;
@@ -173,6 +175,7 @@ private:
     Desc m_inputDesc;
     Pick m_forward;
     std::optional<Own> m_own;
+    bool m_afterRelu = false;
 };
 
 } // namespace

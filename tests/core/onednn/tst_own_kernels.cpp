@@ -62,7 +62,7 @@ private slots:
         const std::vector<float> dy = pattern(y.size(), 2);
         std::vector<int32_t> winner(y.size(), -1);
         maxPoolForward(s, x.data(), y.data(), winner.data(), threads);
-        maxPoolBackward(s, dy.data(), winner.data(), dx.data(), threads);
+        maxPoolBackward(s, dy.data(), winner.data(), nullptr, dx.data(), threads);
 
         std::vector<float> expectedDx(inputs, 0.0f);
         for (int64_t o = 0; o < s.outer; ++o)
@@ -86,6 +86,15 @@ private slots:
                         expectedDx[from] += dy[at];
                     }
         for (size_t i = 0; i < inputs; ++i) QVERIFY2(std::fabs(dx[i] - expectedDx[i]) <= 1e-6f, qPrintable(QString::number(i)));
+
+        // After a relu the same gradient reaches only inputs that are positive.
+        std::vector<float> rectified = x;
+        for (float& v : rectified) v = std::fmax(v, 0.0f);
+        maxPoolForward(s, rectified.data(), y.data(), winner.data(), threads);
+        std::vector<float> plain(inputs), masked(inputs);
+        maxPoolBackward(s, dy.data(), winner.data(), nullptr, plain.data(), threads);
+        maxPoolBackward(s, dy.data(), winner.data(), y.data(), masked.data(), threads);
+        for (size_t i = 0; i < inputs; ++i) QCOMPARE(masked[i], rectified[i] > 0 ? plain[i] : 0.0f);
     }
 
     void theThinGradientEqualsTheSumOverAllPixels_data()
