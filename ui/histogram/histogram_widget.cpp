@@ -100,6 +100,20 @@ void HistogramWidget::paintEvent(QPaintEvent*)
     paintMarks(painter);
 }
 
+QString HistogramWidget::overflowText() const
+{
+    return QStringLiteral("> ") + fromUtf8(present::formatTime(m_data->histogram.overflow.low));
+}
+
+QRectF HistogramWidget::overflowLabel(const QFontMetricsF& metrics) const
+{
+    if (m_layout.bars.empty() || !m_layout.bars.back().overflow) return {};
+    const present::HistogramBar& bar = m_layout.bars.back();
+    const double w = metrics.horizontalAdvance(overflowText());
+    const double right = std::min<double>(width() - 2, bar.x + bar.w + 4);
+    return QRectF(right - w, m_layout.plotBottom + 6, w, metrics.height());
+}
+
 void HistogramWidget::paintAxes(QPainter& painter)
 {
     const theme::Colours& c = m_theme.colours();
@@ -114,9 +128,7 @@ void HistogramWidget::paintAxes(QPainter& painter)
                                  tick.position + metrics.ascent() / 2 - 1), label);
     }
     // The room below the overflow bar belongs to its own label.
-    const stats::Bin& overflow = m_data->histogram.overflow;
-    const double overflowLabel = overflow.count > 0
-        ? metrics.horizontalAdvance(QStringLiteral("> ") + fromUtf8(present::formatTime(overflow.low))) + 10 : 0;
+    const double overflowLeft = overflowLabel(metrics).left();
     for (const present::Tick& tick : m_layout.xTicks) {
         painter.setPen(c.strongLine);
         painter.drawLine(QPointF(tick.position, m_layout.plotBottom), QPointF(tick.position, m_layout.plotBottom + 4));
@@ -124,7 +136,7 @@ void HistogramWidget::paintAxes(QPainter& painter)
         const double w = metrics.horizontalAdvance(label);
         const double x = std::clamp(tick.position - w / 2, 2.0, std::max(2.0, width() - w - 2));
         painter.setPen(c.dimText);
-        if (x + w < width() - overflowLabel) painter.drawText(QPointF(x, m_layout.plotBottom + 6 + metrics.ascent()), label);
+        if (overflowLeft <= 0 || x + w + 8 < overflowLeft) painter.drawText(QPointF(x, m_layout.plotBottom + 6 + metrics.ascent()), label);
     }
     painter.setPen(c.strongLine);
     painter.drawLine(QPointF(m_layout.plotLeft, m_layout.plotBottom), QPointF(m_layout.plotRight, m_layout.plotBottom));
@@ -158,10 +170,7 @@ void HistogramWidget::paintBars(QPainter& painter)
             painter.setPen(c.dimText);
             painter.setFont(m_theme.small());
             const QFontMetricsF metrics(painter.font());
-            const QString label = QStringLiteral("> ") + fromUtf8(present::formatTime(m_data->histogram.overflow.low));
-            const double w = metrics.horizontalAdvance(label);
-            const double right = std::min<double>(width() - 2, bar.x + bar.w + 4);
-            painter.drawText(QPointF(right - w, m_layout.plotBottom + 6 + metrics.ascent()), label);
+            painter.drawText(overflowLabel(metrics).topLeft() + QPointF(0, metrics.ascent()), overflowText());
         }
     }
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+class QFontMetricsF;
 class QLabel;
 
 namespace stepscope::histogram {
@@ -50,6 +51,8 @@ protected:
 
 private:
     void relayout();
+    QString overflowText() const;
+    QRectF overflowLabel(const QFontMetricsF& metrics) const; // empty without an overflow bar
     void paintAxes(QPainter& painter);
     void paintBars(QPainter& painter);
     void paintMarks(QPainter& painter);

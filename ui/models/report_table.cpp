@@ -9,6 +9,7 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace stepscope::models {
@@ -62,12 +63,24 @@ void ReportTable::fitColumns()
         const int widest = column == 0 ? 280 : 220;
         setColumnWidth(column, std::clamp(columnWidth(column), std::min(header, widest), widest));
     }
-    // The numbers come first; what the row is in words follows them, where a narrow table cuts it off.
+    orderColumns();
+}
+
+void ReportTable::orderColumns()
+{
     const int columns = m_model.columnCount();
-    std::vector<int> words;
-    for (int column = 1; column < columns; ++column)
-        if (m_model.source()->column(column).alignment == present::Alignment::left) words.push_back(column);
-    for (const int column : words) horizontalHeader()->moveSection(horizontalHeader()->visualIndex(column), columns - 1);
+    const auto rank = [this](int column) {
+        const present::TableColumn& about = m_model.source()->column(column);
+        const auto leading = std::find(m_leading.begin(), m_leading.end(), about.key);
+        if (column == 0) return -1;
+        if (leading != m_leading.end()) return static_cast<int>(leading - m_leading.begin());
+        return static_cast<int>(m_leading.size()) + (about.alignment == present::Alignment::left ? 1 : 0);
+    };
+    std::vector<int> order(static_cast<size_t>(columns));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return rank(a) < rank(b); });
+    for (int place = 0; place < columns; ++place)
+        horizontalHeader()->moveSection(horizontalHeader()->visualIndex(order[static_cast<size_t>(place)]), place);
 }
 
 void ReportTable::setEmptyText(const QString& text)

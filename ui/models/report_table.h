@@ -7,6 +7,9 @@
 
 #include <QTableView>
 
+#include <string>
+#include <vector>
+
 namespace stepscope::models {
 
 class ReportTable : public QTableView {
@@ -17,6 +20,9 @@ public:
     // Keeps the sort order and, where possible, the selected layer.
     void setSource(std::shared_ptr<const present::TableSource> source);
     void setEmptyText(const QString& text);
+    // Keys of the columns that stand right after the first one, for tables that rarely fit. The other numbers follow, and
+    // then the words. Takes effect with the next source.
+    void setLeadingColumns(std::vector<std::string> keys) { m_leading = std::move(keys); }
     // Selects the row of a layer without a signal; none: clears.
     void selectLayer(base::LayerId layer);
     TableModel& model() { return m_model; }
@@ -31,12 +37,14 @@ protected:
 
 private:
     void fitColumns();
+    void orderColumns();
     void copySelection() const;
 
     const theme::Theme& m_theme;
     TableModel m_model;
     SortModel m_sorted;
     QString m_emptyText;
+    std::vector<std::string> m_leading;
     bool m_quiet = false;  // a selection that the program makes
     bool m_fitted = false; // columns were sized once; the user's widths stay
 };

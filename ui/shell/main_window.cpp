@@ -102,10 +102,10 @@ void MainWindow::resetLayout()
         each->show();
     }
     layers->raise();
-    resizeDocks({run, flame}, {350, std::max(400, width() - 350)}, Qt::Horizontal);
+    resizeDocks({run, flame}, {330, std::max(400, width() - 330)}, Qt::Horizontal);
     resizeDocks({flame, histogram}, {std::max(200, height() * 45 / 100), std::max(160, height() * 43 / 100)}, Qt::Vertical);
-    const int right = std::max(400, width() - 350);
-    resizeDocks({histogram, layers}, {right * 38 / 100, right * 62 / 100}, Qt::Horizontal);
+    const int right = std::max(400, width() - 330);
+    resizeDocks({histogram, layers}, {right * 33 / 100, right * 67 / 100}, Qt::Horizontal);
 }
 
 void MainWindow::setupActions()

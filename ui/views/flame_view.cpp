@@ -1,5 +1,6 @@
 // The flame graph with its tool row, search bar and legend.
 #include "core/analysis/flame_tree.h"
+#include "core/present/format.h"
 #include "ui/flame/flame_widget.h"
 #include "ui/flame/legend_widget.h"
 #include "ui/state/error_text.h"
@@ -124,7 +125,7 @@ private:
 
     static QString stepsText(const analysis::FlameTree& tree)
     {
-        QString text = tree.steps == 1 ? tr("1 step") : tr("%1 steps").arg(tree.steps);
+        QString text = tree.steps == 1 ? tr("1 step") : tr("%1 steps").arg(QString::fromStdString(present::formatCount(tree.steps)));
         if (tree.warmupOnly) text += tr(", all of them warm-up");
         else if (tree.warmupLeftOut == 1) text += tr(", 1 warm-up step left out");
         else if (tree.warmupLeftOut > 1) text += tr(", %1 warm-up steps left out").arg(tree.warmupLeftOut);

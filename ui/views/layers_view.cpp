@@ -11,7 +11,12 @@ QWidget* makeLayersView(const ViewContext& context, QWidget* parent)
                               const base::Progress& progress) {
         return present::makeLayerTable(analysis::layerReport(session, filter, stop, progress));
     };
-    return new ReportDock(context, make, QCoreApplication::translate("views", "Forward, backward and update time of every layer, once a session is open."), parent);
+    auto* dock = new ReportDock(
+        context, make, QCoreApplication::translate("views", "Forward, backward and update time of every layer, once a session is open."),
+        parent);
+    dock->table().setLeadingColumns({"forward_median_ns", "backward_median_ns", "update_median_ns", "share", "forward_flop_per_s",
+                                     "backward_flop_per_s"});
+    return dock;
 }
 
 } // namespace stepscope::views

@@ -11,7 +11,11 @@ QWidget* makePrimitivesView(const ViewContext& context, QWidget* parent)
                               const base::Progress& progress) {
         return present::makePrimitiveTable(analysis::primitiveReport(session, filter, stop, progress));
     };
-    return new ReportDock(context, make, QCoreApplication::translate("views", "Every primitive of the backend with its implementation and memory formats."), parent);
+    auto* dock = new ReportDock(
+        context, make, QCoreApplication::translate("views", "Every primitive of the backend with its implementation and memory formats."),
+        parent);
+    dock->table().setLeadingColumns({"median_ns", "share", "flop_per_s", "implementation", "formats"});
+    return dock;
 }
 
 } // namespace stepscope::views

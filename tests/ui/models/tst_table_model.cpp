@@ -25,16 +25,18 @@ public:
         uint32_t layer;
     };
     explicit SmallTable(std::vector<Row> rows) : m_rows(std::move(rows)) {}
-    int columnCount() const override { return 2; }
+    int columnCount() const override { return 3; }
     const present::TableColumn& column(int column) const override { return m_columns[static_cast<size_t>(column)]; }
     size_t rowCount() const override { return m_rows.size(); }
     std::string text(size_t row, int column) const override
     {
         const Row& r = m_rows[row];
+        if (column == 2) return "layer";
         return column == 0 ? r.name : r.time < 0 ? "" : std::to_string(static_cast<int>(r.time)) + " µs";
     }
     present::SortValue sortValue(size_t row, int column) const override
     {
+        if (column == 2) return "layer";
         if (column == 0) return m_rows[row].name;
         return m_rows[row].time < 0 ? present::SortValue() : present::SortValue(m_rows[row].time);
     }
@@ -43,7 +45,8 @@ public:
 private:
     std::vector<Row> m_rows;
     std::vector<present::TableColumn> m_columns{{"name", "Layer", "", present::Alignment::left, false},
-                                                {"time", "Time", "median", present::Alignment::right, true}};
+                                                {"time", "Time", "median", present::Alignment::right, true},
+                                                {"kind", "Kind", "", present::Alignment::left, false}};
 };
 
 std::shared_ptr<SmallTable> sample()
@@ -73,7 +76,7 @@ private slots:
         QCOMPARE(model.rowCount(), 0);
         model.setSource(sample());
         QCOMPARE(model.rowCount(), 4);
-        QCOMPARE(model.columnCount(), 2);
+        QCOMPARE(model.columnCount(), 3);
         sorted.sort(1, Qt::DescendingOrder);
         model.setSource(nullptr);
         QCOMPARE(sorted.rowCount(), 0);
@@ -127,6 +130,22 @@ private slots:
         QCOMPARE(told.size(), 1);
     }
 
+    void leadingColumnsStandAfterTheFirst()
+    {
+        theme::Theme theme;
+        models::ReportTable table(theme, {});
+        table.setLeadingColumns({"time"});
+        table.setSource(sample());
+        QCOMPARE(table.horizontalHeader()->visualIndex(0), 0);
+        QCOMPARE(table.horizontalHeader()->visualIndex(1), 1);
+        QCOMPARE(table.horizontalHeader()->visualIndex(2), 2); // words come last
+        models::ReportTable plain(theme, {});
+        plain.setLeadingColumns({"kind", "time"});
+        plain.setSource(sample());
+        QCOMPARE(plain.horizontalHeader()->visualIndex(2), 1);
+        QCOMPARE(plain.horizontalHeader()->visualIndex(1), 2);
+    }
+
     void selectedRowsCanBeCopied()
     {
         theme::Theme theme;
@@ -134,7 +153,7 @@ private slots:
         table.setSource(sample());
         table.selectRow(2);
         QTest::keyClick(&table, Qt::Key_C, Qt::ControlModifier);
-        QCOMPARE(QApplication::clipboard()->text(), QString("Layer\tTime\nconv2\t100 µs\n"));
+        QCOMPARE(QApplication::clipboard()->text(), QString("Layer\tTime\tKind\nconv2\t100 µs\tlayer\n"));
     }
 };
 
