@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace stepscope::onednn {
@@ -310,7 +311,8 @@ double PlanBuilder::reorderTime(const compat::Desc& from, const compat::Desc& to
 void PlanBuilder::finishScratchpad()
 {
     if (m_scratchBytes == 0) return;
-    m_plan.scratchpad = m_plan.pool.acquire(m_scratchBytes);
+    // Not from the pool: by now its free blocks are those of values that live while the primitives run.
+    m_plan.scratchpad = {reinterpret_cast<float*>(touchedMemory(m_scratchBytes, m_context.options.poisonMemory).release()), std::free};
     for (const ScratchUse& use : m_scratchUses) {
         m_plan.memories.emplace_back(use.desc, m_context.engine, m_plan.scratchpad.get());
         use.program->operations()[use.operation].arguments.push_back({DNNL_ARG_SCRATCHPAD, m_plan.memories.back().get()});
