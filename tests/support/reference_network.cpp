@@ -120,8 +120,10 @@ void ReferenceNetwork::initialise(const Layer& layer, Node& node)
     case LayerKind::crossCor: node.parameters[0] = Values(o.out * o.in / o.groups * sizeOf(o.kernel), 0.0); break;
     case LayerKind::batchNorm:
         if (o.affine) node.parameters = {{0, Values(o.in, 0.0)}, {1, Values(o.in, 1.0)}};
-        node.parameters[kRunningMean] = Values(o.in, 0.0);
-        node.parameters[kRunningVariance] = Values(o.in, 1.0);
+        if (o.trackStats) {
+            node.parameters[kRunningMean] = Values(o.in, 0.0);
+            node.parameters[kRunningVariance] = Values(o.in, 1.0);
+        }
         return;
     case LayerKind::layerNorm:
         if (o.affine) node.parameters = {{0, Values(sizeOf(o.normShape), 1.0)}, {1, Values(sizeOf(o.normShape), 0.0)}};
