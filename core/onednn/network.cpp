@@ -277,6 +277,10 @@ base::Status OneDnnNetwork::setBatch(const engine::Batch& batch)
     if (batch.labels.empty() ? batch.targets.size() < static_cast<size_t>(batch.count) * outputs
                              : batch.labels.size() < static_cast<size_t>(batch.count))
         return base::fail(ErrorCode::invalidArgument, "the batch has too few labels or targets");
+    for (const int32_t label : batch.labels)
+        if (label < 0 || label >= static_cast<int64_t>(outputs))
+            return base::fail(ErrorCode::invalidArgument,
+                              fmt::format("the batch has class {}, but the model has outputs for classes 0 to {}", label, outputs - 1));
     const recording::Probe probe(m_recording.buffer, base::LabelId{m_copyLabel});
     std::memcpy(m_plan->input.data(), batch.x.data(), values * sizeof(float));
     m_labels.assign(batch.labels.begin(), batch.labels.end());
