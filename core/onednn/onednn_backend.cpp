@@ -63,8 +63,7 @@ public:
 
     std::vector<std::pair<std::string, std::string>> environment() const override
     {
-        return {{"backend", "oneDNN"},
-                {"library.onednn", versionText()},
+        return {{"library.onednn", versionText()},
                 {"library.onednn.hash", dnnl_version()->hash},
                 {"library.onednn.isa", isaText(dnnl::get_effective_cpu_isa())},
                 {"openmp.max_threads", std::to_string(availableThreads())}};

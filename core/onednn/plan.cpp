@@ -140,6 +140,8 @@ uint32_t PlanBuilder::label(const PrimitiveNames& names, session::PrimitiveRow r
     row.kind = names.kind;
     row.name = names.what;
     if (row.layer.valid() && !layer(row.layer).path.empty()) row.name = layer(row.layer).path + " " + names.what;
+    // The plan of a smaller last batch has primitives of its own.
+    if (m_batch != m_context.options.batchSize) row.name += fmt::format(" ({} samples)", m_batch);
     const auto id = recording.recorder->addPrimitive(row);
     return recording.recorder->label(row.name, session::SpanKind::primitive, m_phase, row.layer, id).value;
 }
