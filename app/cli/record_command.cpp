@@ -13,6 +13,7 @@
 #include "core/present/report_sources.h"
 #include "core/recording/environment.h"
 #include "core/storage/session_file.h"
+#include "gpu/device/devices.h"
 
 #include <fmt/format.h>
 
@@ -151,9 +152,12 @@ int run(const RecordOptions& options)
     const std::unique_ptr<engine::Backend> backend = onednn::createBackend(settings);
     DeferredWriter writer(path);
     ProgressLine progress(options.quiet);
+    std::vector<session::EnvironmentRow> environment = recording::collectEnvironment();
+    for (auto& [key, value] : gpu::environment())
+        environment.push_back({std::move(key), std::move(value)});
     engine::Trainer trainer;
     const base::Status started = trainer.start(std::move(*file), options.train, *backend, options.noProfile ? nullptr : &writer,
-        recording::collectEnvironment(), [&](const engine::TrainStatus& status) { progress.update(status); });
+        std::move(environment), [&](const engine::TrainStatus& status) { progress.update(status); });
     if (!started) {
         printError(started.error());
         return exitCodeOf(started.error(), Stage::running);

@@ -4,6 +4,7 @@
 #include "core/recording/environment.h"
 #include "core/storage/session_file.h"
 #include "core/storage/session_writer.h"
+#include "gpu/device/devices.h"
 
 #include <QStandardPaths>
 
@@ -33,6 +34,7 @@ state::Services makeServices()
         // The revision is that of the folder with the model, which is what the user changes between runs.
         const std::filesystem::path folder = std::filesystem::path(file.file).parent_path();
         std::vector<session::EnvironmentRow> rows = recording::collectEnvironment(folder.empty() ? "." : folder);
+        for (auto& [key, value] : gpu::environment()) rows.push_back({std::move(key), std::move(value)});
         rows.push_back({"tool.name", "stepscope-ui"});
         return rows;
     };
