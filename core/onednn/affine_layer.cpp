@@ -46,7 +46,7 @@ public:
 
     bool fuse(const model::Activation& activation) override
     {
-        if (m_layer.options.activation.kind != model::ActivationKind::identity) return false;
+        if (m_fused || m_separate) return false; // it has one already, its own or a fused one
         const auto e = eltwiseAlgorithm(activation);
         if (!m_fuseAllowed || !e || !e->backwardFromResult) return false;
         setActivation(activation);
@@ -64,7 +64,7 @@ private:
     void setConvolutionMakers(PlanBuilder& builder);
     void setDenseMakers(PlanBuilder& builder);
     dnnl::primitive_attr forwardAttributes(PlanBuilder& builder) const;
-    std::string problem(const PlanBuilder& builder) const;
+    std::string problem() const;
 
     Choice choose(PlanBuilder& builder, const Value& x, bool wantInput);
     std::vector<Desc> weightCandidates(PlanBuilder& builder, const Desc& source, const Desc& destination, const Desc& proposed);
@@ -203,7 +203,7 @@ void AffineLayer::setMakers(PlanBuilder& builder)
     else setConvolutionMakers(builder);
 }
 
-std::string AffineLayer::problem(const PlanBuilder&) const
+std::string AffineLayer::problem() const
 {
     const model::LayerOptions& o = m_layer.options;
     std::string text = fmt::format("{} w{} b{} f{}", dense() ? "dense" : "conv", fmt::join(m_weightDims, "x"), o.bias ? 1 : 0,
@@ -226,7 +226,7 @@ TimingArguments AffineLayer::forwardArguments(const dnnl::primitive_desc_base& d
 Pick AffineLayer::pickForward(PlanBuilder& builder, const Desc& source, const Desc& weights, const Desc& destination)
 {
     const std::string key
-        = fmt::format("{} forward {} {} {}", problem(builder), describe(source), describe(weights), describe(destination));
+        = fmt::format("{} forward {} {} {}", problem(), describe(source), describe(weights), describe(destination));
     return builder.pick(key, [&](int skip) { return m_makeForward(source, weights, destination, skip); },
                         [&](const dnnl::primitive_desc_base& d) { return forwardArguments(d); });
 }
@@ -240,10 +240,10 @@ GradientChoice AffineLayer::chooseGradient(PlanBuilder& builder, bool data, cons
         const Desc s = mode == 2 ? anyDesc(sourceDims) : choice.source;
         const Desc w = mode >= 1 ? anyDesc(m_weightDims) : choice.weights;
         const Desc d = mode == 2 ? anyDesc(m_outputDims) : choice.destination;
-        std::string key = fmt::format("{} {} m{}", problem(builder), data ? "data" : "weights", mode);
+        std::string key = fmt::format("{} {} m{}", problem(), data ? "data" : "weights", mode);
         if (mode < 2) key += fmt::format(" {} {}", describe(choice.source), describe(choice.destination));
         if (mode < 1) key += " " + describe(choice.weights);
-        if (mode == 2) key += " batch " + std::to_string(builder.batch());
+        if (mode == 2) key += fmt::format(" in {} out {}", fmt::join(sourceDims, "x"), fmt::join(m_outputDims, "x"));
         try {
             GradientChoice c;
             c.mode = mode;
@@ -304,7 +304,7 @@ void AffineLayer::considerOwnKernel(PlanBuilder& builder, const Choice& choice, 
     // Only timed on; the blocks return to the pool.
     const Value x = builder.allocate(c.source), dy = builder.allocate(c.destination), dw = builder.allocate(c.weights);
     const Value scratch = builder.allocate(plainDesc({shape->scratch(builder.context().maxThreads)}));
-    const auto own = builder.pickOwn(fmt::format("{} weights own {}", problem(builder), describe(c.destination)), [&](int t) {
+    const auto own = builder.pickOwn(fmt::format("{} weights own {}", problem(), describe(c.destination)), [&](int t) {
         thinWeightsGradient(*shape, x.data(), dy.data(), dw.data(), nullptr, scratch.data(), t);
     });
     c.ownThreads = own.threads;
@@ -319,9 +319,9 @@ void AffineLayer::addOwnKernel(PlanBuilder& builder, const GradientChoice& g, co
     const dnnl::memory weights = temporary ? temporary.memory : m_weights->gradient; // handles are set when the parameters are committed
     const dnnl::memory bias = m_biasSlot != nullptr ? m_biasSlot->gradient : dnnl::memory();
     builder.addFunction({"weights gradient", "convolution"}, "stepscope:few channels",
-                        [=, x = x.data(), dy = dy.data()](int threads) {
+                        [=, x = x.data(), dy = dy.data(), scratch = scratch.data()](int threads) {
                             auto* b = bias ? static_cast<float*>(bias.get_data_handle()) : nullptr;
-                            thinWeightsGradient(shape, x, dy, static_cast<float*>(weights.get_data_handle()), b, scratch.data(), threads);
+                            thinWeightsGradient(shape, x, dy, static_cast<float*>(weights.get_data_handle()), b, scratch, threads);
                         },
                         g.ownThreads, m_flop, static_cast<int64_t>(g.source.get_size() + g.destination.get_size() + g.weights.get_size()));
 }

@@ -22,7 +22,7 @@ public:
 
     bool fuse(const model::Activation& activation) override
     {
-        if (!m_fuseAllowed || m_layer.options.activation.kind != model::ActivationKind::identity) return false;
+        if (!m_fuseAllowed || m_relu || m_separate) return false; // it has one already
         if (activation.kind != model::ActivationKind::relu) return false;
         setActivation(activation);
         return true;
@@ -51,9 +51,11 @@ public:
         dy = builder.converted(dy, m_x.desc, "gradient layout");
         const Desc data = m_x.desc;
         const Pick pick = builder.pick(
-            fmt::format("batch_norm back {} r{} a{}", describe(data), m_relu ? 1 : 0, m_layer.options.affine ? 1 : 0),
+            fmt::format("batch_norm back {} r{} a{} after {}", describe(data), m_relu ? 1 : 0, m_layer.options.affine ? 1 : 0,
+                        implementationName(m_forward.desc)),
             [&](int skip) -> dnnl::primitive_desc_base {
-                const auto hint = forwardDesc(builder, training(), flags(), 0);
+                // The implementation that ran: the fused relu's workspace differs between them.
+                const dnnl::batch_normalization_forward::primitive_desc hint(m_forward.desc.get());
                 return compat::batchNormBackward(builder.engine(), builder.attributes(), skip, hint, data, data, eps(), flags());
             },
             [&](const dnnl::primitive_desc_base& d) -> TimingArguments {
@@ -160,7 +162,8 @@ private:
 
     void addTrainingForward(PlanBuilder& builder)
     {
-        const Pick pick = pickForward(builder, training(), flags(), "train");
+        m_forward = pickForward(builder, training(), flags(), "train");
+        const Pick& pick = m_forward;
         PrimitiveArguments a = forwardArguments(m_mean.memory, m_variance.memory);
         if (m_relu) {
             m_workspace = builder.allocate(pick.desc.query_md(dnnl::query::workspace_md, 0));
@@ -202,6 +205,7 @@ private:
     bool m_relu = false;
     std::unique_ptr<Eltwise> m_separate;
     int64_t m_channels = 0;
+    Pick m_forward;
     Value m_given, m_x, m_y, m_mean, m_variance, m_workspace;
     ParameterSlot* m_beta = nullptr;
     ParameterSlot* m_gamma = nullptr;

@@ -162,7 +162,7 @@ private:
         switch (m_layer.options.connection) {
         case model::Connection::add: {
             Value shared = dy;
-            shared.exclusive = branches == 1; // every branch reads the same gradient
+            shared.exclusive = dy.exclusive && branches == 1; // every branch reads the same gradient
             return shared;
         }
         case model::Connection::multiply: {

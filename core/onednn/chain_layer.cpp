@@ -30,7 +30,7 @@ public:
     Value forward(PlanBuilder& builder, Value x) override
     {
         for (const LayerNodePtr& child : m_children) {
-            if (builder.stopped()) throw Stopped{};
+            if (builder.stopped(child->id())) throw Stopped{};
             builder.openLayer(child->id());
             x = child->forward(builder, std::move(x));
             builder.closeLayer();

@@ -33,12 +33,11 @@ public:
     Value backward(PlanBuilder& builder, Value dy, bool wantInput) override
     {
         if (!wantInput) return {};
+        // The position is the one in memory, so the gradient must have the layout of the forward pass.
+        dy = builder.converted(dy, m_desc, "gradient layout");
         const int64_t values = static_cast<int64_t>(dy.desc.get_size() / sizeof(float));
         Value dx = dy.exclusive ? dy : builder.allocateLike(dy);
         dx.exclusive = true;
-        // The position is the one in memory, so the gradient must have the layout of the forward pass.
-        dy = builder.converted(dy, m_desc, "gradient layout");
-        if (!(dx.desc == m_desc)) dx = builder.allocate(m_desc);
         dx.flattened = dy.flattened;
         addMask(builder, "gradient", dy, dx, values, Operation::kBoth);
         return dx;

@@ -114,15 +114,19 @@ float activationSlope(const Activation& activation, float x)
 
 Value Eltwise::forward(PlanBuilder& builder, const Value& x)
 {
-    m_x = x;
-    m_y = builder.allocateLike(x);
+    // Padding must stay zero, which a function with f(0) != 0 of ours would not keep.
+    const bool padded = compat::paddedDimsOf(x.desc) != x.dims();
+    const bool ours = !eltwiseAlgorithm(m_activation);
+    m_given = x;
+    m_x = padded && ours ? builder.converted(x, plainDesc(x.dims()), "to plain") : x;
+    m_y = builder.allocateLike(m_x);
     m_y.flattened = x.flattened;
-    const auto values = static_cast<int64_t>(x.desc.get_size() / sizeof(float));
+    const auto values = static_cast<int64_t>(m_x.desc.get_size() / sizeof(float));
     const std::string name = model::activationName(m_activation.kind);
     const auto e = eltwiseAlgorithm(m_activation);
     if (!e) {
         builder.addFunction({name, "activation"}, "stepscope",
-                            [activation = m_activation, in = x.data(), out = m_y.data(), values](int threads) {
+                            [activation = m_activation, in = m_x.data(), out = m_y.data(), values](int threads) {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
                                 for (int64_t i = 0; i < values; ++i) out[i] = activationValue(activation, in[i]);
                             },
@@ -159,7 +163,7 @@ Value Eltwise::backward(PlanBuilder& builder, const Value& dyGiven)
                                 for (int64_t i = 0; i < values; ++i) out[i] = in[i] * activationSlope(activation, x[i]);
                             },
                             builder.threadsFor(values), 2 * values, 12 * values);
-        return dx;
+        return builder.restored(dx, m_given, "gradient layout");
     }
     const Pick pick = pickBackward(builder, *e, e->forward, m_x.desc, false);
     builder.add({name, "eltwise"}, pick, {{DNNL_ARG_SRC, m_x.memory}, {DNNL_ARG_DIFF_DST, dy.memory}, {DNNL_ARG_DIFF_SRC, dx.memory}},

@@ -32,7 +32,7 @@ public:
 
 private:
     model::Activation m_activation;
-    Value m_x, m_y;
+    Value m_given, m_x, m_y;
 };
 
 // The gradient of a fused activation, from the layer's result y; in place when dy is exclusive.

@@ -74,7 +74,8 @@ OneDnnNetwork::OneDnnNetwork(model::ModelFile file, engine::BuildOptions options
 }
 
 base::Result<std::unique_ptr<Plan>> OneDnnNetwork::makePlan(ParameterStore& store, int64_t batch, const PlanVariant& variant, bool record,
-                                                            std::stop_token stop, std::vector<std::string>* notes)
+                                                            std::stop_token stop, std::vector<std::string>* notes,
+                                                            base::Progress progress)
 {
     auto plan = std::make_unique<Plan>(m_options.poisonMemory);
     PlanBuilder::Context context;
@@ -91,6 +92,7 @@ base::Result<std::unique_ptr<Plan>> OneDnnNetwork::makePlan(ParameterStore& stor
     context.wantInputGradient = m_wantInputGradient;
     context.stop = stop;
     context.notes = notes;
+    context.progress = std::move(progress);
     PlanBuilder builder(std::move(context), *plan, batch);
     try {
         builder.build();
@@ -125,11 +127,11 @@ double OneDnnNetwork::stepTime(Plan& plan, ParameterStore& store, engine::Optimi
     constexpr double kBudget = 0.15;
     for (int i = 0; i < 60 && (i < 6 || spent < kBudget); ++i) {
         const auto start = std::chrono::steady_clock::now();
-        (void)plan.forward.run(m_stream, Operation::kTraining, nullptr);
+        if (!plan.forward.run(m_stream, Operation::kTraining, nullptr)) return kNever;
         fillForTiming(plan.outputGradient);
-        (void)plan.backward.run(m_stream, Operation::kTraining, nullptr);
+        if (!plan.backward.run(m_stream, Operation::kTraining, nullptr)) return kNever;
         optimiser.beginStep();
-        (void)plan.update.run(m_stream, Operation::kTraining, nullptr);
+        if (!plan.update.run(m_stream, Operation::kTraining, nullptr)) return kNever;
         const double seconds = secondsSince(start);
         spent += seconds;
         if (i >= 2) times.push_back(seconds);
@@ -162,9 +164,12 @@ base::Result<PlanVariant> OneDnnNetwork::chooseVariant(std::stop_token stop, con
     double bestTime = kNever;
     base::Error lastError;
     for (size_t i = 0; i < variants.size(); ++i) {
-        if (progress) progress(static_cast<double>(i) / static_cast<double>(variants.size()), fmt::format("tuning: {}", variantText(variants[i])));
+        const auto report = [&, done = static_cast<double>(i) / static_cast<double>(variants.size())](double, std::string_view layer) {
+            if (progress) progress(done, layer.empty() ? "tuning: " + variantText(variants[i]) : fmt::format("tuning {}", layer));
+        };
+        report(0, "");
         ParameterStore store(m_engine, m_file.model, m_options.seed);
-        auto plan = makePlan(store, m_options.batchSize, variants[i], false, stop, nullptr);
+        auto plan = makePlan(store, m_options.batchSize, variants[i], false, stop, nullptr, report);
         if (!plan) {
             if (plan.error().code == ErrorCode::cancelled) return base::fail(plan.error());
             lastError = plan.error();
@@ -172,6 +177,10 @@ base::Result<PlanVariant> OneDnnNetwork::chooseVariant(std::stop_token stop, con
         }
         engine::Optimiser optimiser(m_file.optimiser, store.size());
         const double time = stepTime(**plan, store, optimiser);
+        if (time == kNever) {
+            lastError = {ErrorCode::unsupported, "oneDNN cannot run a step of this model"};
+            continue;
+        }
         m_info.notes.push_back(fmt::format("{}: {:.0f} us per step", variantText(variants[i]), time * 1e6));
         if (time < bestTime) {
             bestTime = time;
@@ -179,7 +188,7 @@ base::Result<PlanVariant> OneDnnNetwork::chooseVariant(std::stop_token stop, con
         }
     }
     if (bestTime == kNever) return base::fail(lastError);
-    m_memory.store(key, {static_cast<int>(best.layout), static_cast<int>(best.threads)});
+    if (!m_tuner.exhausted()) m_memory.store(key, {static_cast<int>(best.layout), static_cast<int>(best.threads)});
     (void)m_memory.save();
     return best;
 }
@@ -212,7 +221,10 @@ base::Status OneDnnNetwork::build(std::stop_token stop, const base::Progress& pr
     const recording::Probe probe(m_recording.buffer, primitivesLabel);
     m_info.notes.push_back("chosen: " + variantText(m_variant));
     m_store = std::make_unique<ParameterStore>(m_engine, m_file.model, m_options.seed);
-    auto plan = makePlan(*m_store, m_options.batchSize, m_variant, true, stop, &m_info.notes);
+    auto plan = makePlan(*m_store, m_options.batchSize, m_variant, true, stop, &m_info.notes,
+                         [&](double, std::string_view layer) {
+                             if (progress) progress(1, fmt::format("building {}", layer));
+                         });
     if (!plan) return base::fail(plan.error());
     m_optimiser = std::make_unique<engine::Optimiser>(m_file.optimiser, m_store->size());
     m_plan = plan->get();
@@ -258,7 +270,7 @@ base::Status OneDnnNetwork::switchBatch(int64_t count)
         return {};
     }
     const recording::Probe probe(m_recording.buffer, base::LabelId{m_creationLabel});
-    auto plan = makePlan(*m_store, count, m_variant, true, {}, nullptr);
+    auto plan = makePlan(*m_store, count, m_variant, true, {}, nullptr, {});
     if (!plan) return base::fail(plan.error());
     // The update does not depend on the batch: every plan runs the first one's.
     m_plan = plan->get();
@@ -278,7 +290,7 @@ base::Status OneDnnNetwork::setBatch(const engine::Batch& batch)
                              : batch.labels.size() < static_cast<size_t>(batch.count))
         return base::fail(ErrorCode::invalidArgument, "the batch has too few labels or targets");
     for (const int32_t label : batch.labels)
-        if (label < 0 || label >= static_cast<int64_t>(outputs))
+        if (label < 0 || (outputs > 1 && label >= static_cast<int64_t>(outputs))) // one output: the label is the value
             return base::fail(ErrorCode::invalidArgument,
                               fmt::format("the batch has class {}, but the model has outputs for classes 0 to {}", label, outputs - 1));
     const recording::Probe probe(m_recording.buffer, base::LabelId{m_copyLabel});

@@ -39,7 +39,7 @@ public:
 
 private:
     base::Result<std::unique_ptr<Plan>> makePlan(ParameterStore& store, int64_t batch, const PlanVariant& variant, bool record,
-                                                 std::stop_token stop, std::vector<std::string>* notes);
+                                                 std::stop_token stop, std::vector<std::string>* notes, base::Progress progress);
     base::Result<PlanVariant> chooseVariant(std::stop_token stop, const base::Progress& progress);
     double stepTime(Plan& plan, ParameterStore& store, engine::Optimiser& optimiser);
     void measureInfo(double seconds);
@@ -60,7 +60,6 @@ private:
     std::map<int64_t, std::unique_ptr<Plan>> m_plans; // by batch size
     Plan* m_plan = nullptr;
     int m_maxThreads = 1;
-    engine::Batch const* m_batch = nullptr;
     std::vector<int32_t> m_labels;
     std::vector<float> m_targets;
     uint64_t m_trainingStep = 0;

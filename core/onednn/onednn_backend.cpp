@@ -37,7 +37,7 @@ std::string processorName()
 {
     std::ifstream in("/proc/cpuinfo");
     for (std::string line; std::getline(in, line);)
-        if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+        if (const size_t colon = line.find(": "); line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
     return "unknown processor";
 }
 

@@ -68,11 +68,13 @@ STEPSCOPE_CLONES void poolForwardPlanes(const MaxPoolShape& s, const float* x, f
         for (int64_t oh = 0; oh < s.outHeight; ++oh) {
             for (int64_t ow = 0; ow < s.outWidth; ++ow) {
                 const Window w = windowAt(s, oh, ow);
+                // A window of nothing but NaN has no maximum: its first element inside the input stands for it.
+                const auto first = static_cast<int32_t>(w.firstRow * s.kernelWidth + w.firstColumn);
                 const int64_t at = o * outPlane + (oh * s.outWidth + ow) * s.lanes;
                 int64_t l = 0;
                 for (; l + kLanes <= s.lanes; l += kLanes) {
                     Floats best = Floats{} - std::numeric_limits<float>::infinity();
-                    Ints won{};
+                    Ints won = Ints{} + first;
                     for (int64_t kh = w.firstRow; kh < w.lastRow; ++kh) {
                         const float* row = plane + ((w.top + kh) * s.inWidth + w.left) * s.lanes + l;
                         for (int64_t kw = w.firstColumn; kw < w.lastColumn; ++kw) {
@@ -87,7 +89,7 @@ STEPSCOPE_CLONES void poolForwardPlanes(const MaxPoolShape& s, const float* x, f
                 }
                 for (; l < s.lanes; ++l) {
                     float best = -std::numeric_limits<float>::infinity();
-                    int32_t won = 0;
+                    int32_t won = first;
                     for (int64_t kh = w.firstRow; kh < w.lastRow; ++kh) {
                         for (int64_t kw = w.firstColumn; kw < w.lastColumn; ++kw) {
                             const float v = plane[((w.top + kh) * s.inWidth + w.left + kw) * s.lanes + l];
@@ -135,6 +137,7 @@ STEPSCOPE_CLONES void poolBackwardPlanes(const MaxPoolShape& s, const float* dy,
                     const float g = y != nullptr && !(y[at + l] > 0) ? 0.0f : dy[at + l];
                     if (!tiles) {
                         const int64_t kh = winner[at + l] / s.kernelWidth, kw = winner[at + l] % s.kernelWidth;
+                        if (kh < w.firstRow || kh >= w.lastRow || kw < w.firstColumn || kw >= w.lastColumn) continue; // an empty window
                         plane[((w.top + kh) * s.inWidth + w.left + kw) * s.lanes + l] += g;
                         continue;
                     }

@@ -88,7 +88,8 @@ void PlanBuilder::convertInto(const Value& from, const dnnl::memory& to, const s
 {
     const compat::Desc target = to.get_desc();
     const std::string key = fmt::format("reorder {}>{}", describe(from.desc), describe(target));
-    const auto make = [&](int) -> dnnl::primitive_desc_base {
+    const auto make = [&](int skip) -> dnnl::primitive_desc_base {
+        if (skip > 0) throw dnnl::error(dnnl_unimplemented, "a conversion has one implementation");
         return dnnl::reorder::primitive_desc(m_context.engine, from.desc, m_context.engine, target, attributes());
     };
     const auto arguments = [&](const dnnl::primitive_desc_base& d) -> TimingArguments {
@@ -273,7 +274,8 @@ Pick PlanBuilder::pick(const std::string& problem, const Make& make, const Argum
                 : m_context.tuner->time(candidate.desc, arguments(candidate.desc), t, std::min(best.time, giveUp));
             if (candidate.time < best.time) best = candidate;
         }
-        if (best) m_context.memory->store(key, {best.implementation, static_cast<int>(std::min(best.time, 2e9))});
+        // A choice that was not timed is not worth remembering.
+        if (best && m_context.options.tune && !m_context.tuner->exhausted()) m_context.memory->store(key, {best.implementation, static_cast<int>(std::min(best.time, 2e9))});
         return best;
     };
     Pick best;

@@ -90,6 +90,7 @@ public:
         bool wantInputGradient = false;
         std::stop_token stop;
         std::vector<std::string>* notes = nullptr;
+        base::Progress progress; // called for every layer, with its name
     };
 
     PlanBuilder(Context context, Plan& plan, int64_t batch) : m_context(std::move(context)), m_plan(plan), m_batch(batch) {}
@@ -147,7 +148,12 @@ public:
     // 1, or all threads for loops of ours over so many values.
     int threadsFor(int64_t values) const;
     void note(std::string text);
-    bool stopped() const { return m_context.stop.stop_requested(); }
+    // Tells that this layer is next; true when the user has asked to stop.
+    bool stopped(base::LayerId next) const
+    {
+        if (m_context.progress) m_context.progress(-1, layer(next).path);
+        return m_context.stop.stop_requested();
+    }
 
 private:
     Program& program();

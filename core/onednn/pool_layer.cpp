@@ -20,7 +20,7 @@ public:
         setGeometry(x);
         m_afterRelu = x.fromRelu;
         m_x = x;
-        const Desc wanted = outputDesc(builder, x);
+        const Desc wanted = anyDesc(m_output); // the library keeps the input's layout
         const std::string key = fmt::format("pool {} k{} s{} l{} h{} {} {}", static_cast<int>(m_algorithm), fmt::join(m_kernel, "x"),
                                             fmt::join(m_strides, "x"), fmt::join(m_low, "x"), fmt::join(m_high, "x"), describe(x.desc),
                                             fmt::join(compat::dimsOf(wanted), "x"));
@@ -63,13 +63,13 @@ public:
 private:
     Pick pickBackward(PlanBuilder& builder, const Desc& destination)
     {
-        const std::string key = fmt::format("pool back {} k{} s{} l{} h{} {} {}", static_cast<int>(m_algorithm), fmt::join(m_kernel, "x"),
+        const std::string key = fmt::format("pool back after {} {} k{} s{} l{} h{} {} {}", implementationName(m_forward.desc), static_cast<int>(m_algorithm), fmt::join(m_kernel, "x"),
                                             fmt::join(m_strides, "x"), fmt::join(m_low, "x"), fmt::join(m_high, "x"),
                                             describe(m_inputDesc), describe(destination));
         return builder.pick(
             key,
             [&](int skip) -> dnnl::primitive_desc_base {
-                return compat::backward<compat::PoolBackward>(builder.engine(), builder.attributes(), skip, forwardDesc(builder, destination, 0),
+                return compat::backward<compat::PoolBackward>(builder.engine(), builder.attributes(), skip, hint(),
                                                               m_algorithm, m_inputDesc, destination, m_strides, m_kernel, m_dilation, m_low,
                                                               m_high);
             },
@@ -91,6 +91,7 @@ private:
         const std::string key = fmt::format("max pool own {} k{} s{} l{} {}", describe(m_inputDesc), fmt::join(m_kernel, "x"),
                                             fmt::join(m_strides, "x"), fmt::join(m_low, "x"), fmt::join(m_output, "x"));
         const Value dx = builder.allocate(m_inputDesc); // only timed on; returns to the pool
+        maxPoolForward(shape, m_x.data(), m_y.data(), won, 1); // so that the backward timing finds winners
         const auto forward = builder.pickOwn(key + " forward", [&](int t) { maxPoolForward(shape, m_x.data(), m_y.data(), won, t); });
         const auto backward = builder.pickOwn(key + " backward", [&](int t) { maxPoolBackward(shape, m_y.data(), won, nullptr, dx.data(), t); });
         if (forward.time + backward.time >= m_forward.time + pickBackward(builder, m_y.desc).time) return false;
@@ -159,8 +160,8 @@ private:
         if (m_output.size() != in.size()) m_output.resize(in.size(), 1);
     }
 
-    // The output keeps the input's layout; oneDNN chooses it when left free, for plain input as well.
-    Desc outputDesc(PlanBuilder&, const Value&) const { return anyDesc(m_output); }
+    // The forward implementation that ran, whose workspace the gradient reads.
+    compat::PoolForward::primitive_desc hint() const { return compat::PoolForward::primitive_desc(m_forward.desc.get()); }
 
     compat::PoolForward::primitive_desc forwardDesc(PlanBuilder& builder, const Desc& destination, int skip) const
     {

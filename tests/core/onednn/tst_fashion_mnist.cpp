@@ -26,6 +26,7 @@ void TestFashionMnist::lenetReaches86PercentAfter3EpochsAnd88After10()
     engine::TrainOptions options;
     options.epochs = 10;
     options.seed = 1;
+    options.threads = 1; // reproducible, and a busy machine slows a team far more than one thread
     engine::Trainer trainer;
     const base::Status started = trainer.start(*file, options, *backend, nullptr, {}, {});
     QVERIFY2(started.has_value(), started ? "" : base::toText(started.error()).c_str());

@@ -181,6 +181,19 @@ void TestOneDnnLayers::normalisation_data()
 void TestOneDnnLayers::connections_data()
 {
     columns();
+    // A layer takes over one activation, not two.
+    row("6", "Dense(6 => 4), relu, tanh, Dense(4 => 3)");
+    row("6, 5, 3", "Conv((3, 3), 3 => 8), relu, tanh, Conv((3, 3), 8 => 2)");
+    row("6, 5, 3", "Chain(Conv((3, 3), 3 => 8), relu), tanh, Conv((3, 3), 8 => 2)");
+    // The gradient that both branches read must not be changed in one of them.
+    row("6", "Dense(6 => 6), SkipConnection(Parallel(+, tanh), +), Dense(6 => 3)");
+    row("6, 5, 16", "Conv((3, 3), 16 => 16; pad = 1), SkipConnection(Parallel(+, BatchNorm(16)), +), flatten, Dense(480 => 3)");
+    // f(0) != 0 over padded channels.
+    row("8, 7, 3", "Conv((3, 3), 3 => 6), hardsigmoid, Conv((3, 3), 6 => 5)");
+    // Pooling takes over the gradient of the relu before it, but not when something else reads the same value.
+    row("8, 8, 3", "Conv((3, 3), 3 => 8, relu; pad = 1), MaxPool((2, 2)), flatten, Dense(128 => 3)");
+    row("8, 8, 3", "Conv((3, 3), 3 => 8, relu; pad = 1), SkipConnection(MaxPool((3, 3); pad = 1, stride = 1), +), flatten, Dense(512 => 3)");
+    row("8, 8, 3", "Conv((3, 3), 3 => 8, leakyrelu; pad = 1), MaxPool((2, 2)), flatten, Dense(128 => 3)");
     for (const char* connection : {"+", ".*", "vcat"}) {
         row("6", QString("SkipConnection(Dense(6 => 6, tanh), %1)").arg(connection));
         row("6",
