@@ -19,6 +19,7 @@ namespace stepscope::engine {
 
 struct BuildOptions {
     int64_t batchSize = 1;
+    std::vector<int64_t> smallerBatches; // sizes that will come, too: prepared with the network instead of inside a step
     int threads = 0;           // 0 = chosen by timing
     bool fuse = true;          // fuse activations into the layer before, where training allows
     bool tune = true;          // choose implementations and layouts by timing; off: the library's first choice

@@ -219,6 +219,8 @@ Status TrainingRun::build()
     m_meter.setState(TrainState::preparing, "building the network");
     BuildOptions options;
     options.batchSize = m_batchSize;
+    const int64_t last = m_data.train->size() % m_batchSize;
+    if (m_inputs.file.data.partial && last != 0) options.smallerBatches.push_back(last);
     options.threads = m_inputs.options.threads;
     options.fuse = m_inputs.options.fuse;
     options.seed = m_seed;

@@ -357,7 +357,7 @@ std::vector<Desc> AffineLayer::weightCandidates(PlanBuilder& builder, const Desc
     const Desc any = anyDesc(m_weightDims);
     const auto ask = [&](const Maker& make, dnnl::query query) {
         try {
-            setThreads(builder.threadChoices().front());
+            setThreads(builder.threadChoices().back());
             add(make(source, any, destination, 0).query_md(query, 0));
         } catch (const dnnl::error&) {
             return; // no such primitive for these layouts
@@ -390,7 +390,7 @@ Choice AffineLayer::choose(PlanBuilder& builder, const Value& x, bool wantInput)
         std::vector<std::pair<Desc, Desc>> seen;
         for (int skip = 0; skip < kForwardTried; ++skip) {
             try {
-                setThreads(builder.threadChoices().front());
+                setThreads(builder.threadChoices().back());
                 const auto proposal = m_makeForward(wanted, m_weights != nullptr ? fixed : anyDesc(m_weightDims), wantedOutput, skip);
                 if (isReference(proposal) && best.time < std::numeric_limits<double>::infinity()) break;
                 const Desc source = proposal.query_md(dnnl::query::src_md, 0), destination = proposal.query_md(dnnl::query::dst_md, 0);

@@ -229,6 +229,12 @@ base::Status OneDnnNetwork::build(std::stop_token stop, const base::Progress& pr
     m_optimiser = std::make_unique<engine::Optimiser>(m_file.optimiser, m_store->size());
     m_plan = plan->get();
     m_plans[m_options.batchSize] = std::move(*plan);
+    for (int64_t size : m_options.smallerBatches) {
+        if (size < 1 || size >= m_options.batchSize || m_plans.count(size) > 0) continue;
+        auto smaller = makePlan(*m_store, size, m_variant, true, stop, nullptr, {});
+        if (!smaller) return base::fail(smaller.error());
+        m_plans[size] = std::move(*smaller);
+    }
     PlanBuilder::Context context;
     context.engine = m_engine;
     context.model = &m_file.model;
@@ -270,7 +276,7 @@ base::Status OneDnnNetwork::switchBatch(int64_t count)
         return {};
     }
     const recording::Probe probe(m_recording.buffer, base::LabelId{m_creationLabel});
-    auto plan = makePlan(*m_store, count, m_variant, true, {}, nullptr, {});
+    auto plan = makePlan(*m_store, count, m_variant, true, {}, nullptr, {}); // a size that nobody announced
     if (!plan) return base::fail(plan.error());
     // The update does not depend on the batch: every plan runs the first one's.
     m_plan = plan->get();

@@ -20,7 +20,8 @@
 namespace stepscope::onednn {
 namespace {
 
-constexpr const char* kFileHeader = "stepscope-tuning 1";
+// Counts up with every change of what is tried, so that choices of an older program are made again.
+constexpr const char* kFileHeader = "stepscope-tuning 2";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double nowNs()
@@ -118,9 +119,9 @@ double Tuner::leastTime(const Run& runOnce, double giveUp)
         spent += elapsed;
         m_spent += elapsed;
         if (run > 0) best = std::min(best, elapsed); // the first run warms caches and pages
-        if (run == 0 && elapsed > 5 * giveUp + 50e3) return elapsed;
-        if (run >= 1 && best > 2 * giveUp) return best;
-        if (run >= 2 && best > 1.3 * giveUp) return best;
+        if (run == 0 && elapsed > 20 * giveUp + 100e3) return elapsed;
+        if (run >= 2 && best > 2 * giveUp) return best;
+        if (run >= 4 && best > 1.2 * giveUp) return best;
         if (run >= 4 && spent > kEnough) return best;
     }
     return best;
