@@ -17,6 +17,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -28,7 +30,7 @@ namespace stepscope::cli {
 namespace {
 
 constexpr const char* kFooter = R"(The session is written while the run goes on. Ctrl-C stops at the next step boundary and saves (exit code 0);
-a second Ctrl-C quits at once, and what was saved until then can still be opened.
+a second Ctrl-C, a second later or more, quits at once; what was saved until then can still be opened.
 A session of the same name is kept as NAME~.
 
 Examples:
@@ -37,12 +39,15 @@ Examples:
   stepscope record lenet.jl --batch 256 --workers 2 --seed 7 --data ~/fashion-mnist)";
 
 constexpr int64_t kMaxSteps = std::numeric_limits<int32_t>::max();
+// One request often arrives as several signals: timeout(1) signals the process and its group, a closed terminal too.
+constexpr std::chrono::seconds kSameRequest{1};
 
 struct RecordOptions {
     std::string model, output;
     engine::TrainOptions train;
     int workers = 0;
     uint64_t seed = 0;
+    bool warmupGiven = false;
     bool noProfile = false, freshTuning = false, quiet = false;
 };
 
@@ -68,16 +73,20 @@ base::Result<model::ModelFile> readModel(const std::string& path)
 // Waits for the end of the run, draws the progress and passes Ctrl-C on.
 base::Result<engine::TrainResult> watch(engine::Trainer& trainer, InterruptWatch& interrupts, ProgressLine& progress)
 {
+    using Clock = std::chrono::steady_clock;
     bool stopping = false;
+    Clock::time_point asked;
     while (!trainer.finished()) {
         progress.draw();
         if (!interrupts.wait(100)) continue;
+        if (stopping && Clock::now() - asked < kSameRequest) continue;
         progress.clear();
         if (stopping) {
             std::fputs("stepscope: stopped at once\n", stderr);
             ::_exit(kInterrupted);
         }
         stopping = true;
+        asked = Clock::now();
         trainer.requestStop();
         printNote("stopping at the next step boundary; Ctrl-C again quits at once");
     }
@@ -132,6 +141,21 @@ int failedRun(const base::Error& error, const DeferredWriter& writer, const std:
     return exitCodeOf(error, Stage::running);
 }
 
+// A short run keeps at least one step that counts, unless --warmup says otherwise.
+engine::TrainOptions trainOptions(const RecordOptions& options, const model::ModelFile& file)
+{
+    engine::TrainOptions train = options.train;
+    const int64_t steps = train.steps > 0 ? train.steps : train.epochs > 0 ? 0 : file.steps;
+    if (!options.warmupGiven && steps > 0) train.warmup = std::min(train.warmup, steps - 1);
+    return train;
+}
+
+// CLI11 reads a negative number into an unsigned one without complaint.
+std::string refuseNegative(const std::string& text)
+{
+    return text.find('-') == std::string::npos ? std::string() : "the number must not be negative";
+}
+
 int run(const RecordOptions& options)
 {
     const std::string path = options.output.empty() ? defaultOutput(options.model) : options.output;
@@ -156,7 +180,8 @@ int run(const RecordOptions& options)
     for (auto& [key, value] : gpu::environment())
         environment.push_back({std::move(key), std::move(value)});
     engine::Trainer trainer;
-    const base::Status started = trainer.start(std::move(*file), options.train, *backend, options.noProfile ? nullptr : &writer,
+    const engine::TrainOptions train = trainOptions(options, *file);
+    const base::Status started = trainer.start(std::move(*file), train, *backend, options.noProfile ? nullptr : &writer,
         std::move(environment), [&](const engine::TrainStatus& status) { progress.update(status); });
     if (!started) {
         printError(started.error());
@@ -187,18 +212,19 @@ Command addRecordCommand(CLI::App& app)
     parser->add_option("MODEL", options->model, "Model text (see resources/help/model-text.md)")->required();
     CLI::Option* steps = parser->add_option("--steps", train.steps, "Stop after so many steps, warm-up included")->check(CLI::Range(int64_t{1}, kMaxSteps));
     parser->add_option("--epochs", train.epochs, "Stop after so many epochs")->check(CLI::Range(int64_t{1}, kMaxSteps))->excludes(steps);
-    parser->add_option("--warmup", train.warmup, "First steps that reports leave out")->capture_default_str()->check(CLI::Range(int64_t{0}, kMaxSteps));
+    CLI::Option* warmup = parser->add_option("--warmup", train.warmup, "First steps that reports leave out; fewer in a shorter run")->capture_default_str()->check(CLI::Range(int64_t{0}, kMaxSteps));
     parser->add_option("--batch", train.batchSize, "Batch size; default: the model file's")->check(CLI::Range(int64_t{1}, kMaxSteps));
     parser->add_option("--threads", train.threads, "Threads for computing; default: chosen by timing")->check(CLI::Range(1, 1024));
     CLI::Option* workers = parser->add_option("--workers", options->workers, "Threads that prepare batches; default: the model file's")->check(CLI::Range(0, 256));
-    CLI::Option* seed = parser->add_option("--seed", options->seed, "Seed of initial values, shuffling and dropout");
+    CLI::Option* seed = parser->add_option("--seed", options->seed, "Seed of initial values, shuffling and dropout")->check(refuseNegative);
     parser->add_option("--data", train.dataDirectory, "Folder with the data files, instead of the usual place");
     parser->add_option("-o,--output", options->output, "Session file; default: NAME.stepscope in this folder");
     parser->add_flag("--no-profile", options->noProfile, "Train without probes and write no session, to see what recording costs");
     parser->add_flag("--fresh-tuning", options->freshTuning, "Time all implementations again instead of using earlier choices");
     parser->add_flag("-q,--quiet", options->quiet, "No progress");
     parser->footer(kFooter);
-    return {parser, [options, workers, seed] {
+    return {parser, [options, warmup, workers, seed] {
+                options->warmupGiven = warmup->count() > 0;
                 if (workers->count() > 0) options->train.workers = options->workers;
                 if (seed->count() > 0) options->train.seed = options->seed;
                 return run(*options);

@@ -31,6 +31,9 @@ private slots:
     void truncatedDataIsNamed();
     void aPlaceThatCannotBeWrittenIsToldBeforeTraining();
     void interruptStopsAtAStepAndSaves();
+    void signalsOfOneMomentAreOneRequest();
+    void aSecondInterruptQuitsAtOnce();
+    void aShortRunHasFewerWarmUpSteps();
     void aKilledRunCanBeOpened();
 
 private:
@@ -187,6 +190,54 @@ void TestRecordCommand::interruptStopsAtAStepAndSaves()
     QVERIFY(!(*session)->steps().empty());
     for (const session::QualityRow& row : (*session)->quality())
         QVERIFY2(row.code != "cut-short", "a stopped run is complete");
+}
+
+// Of three kinds, since signals of one kind that arrive together are one.
+void TestRecordCommand::signalsOfOneMomentAreOneRequest()
+{
+    QProcess process;
+    QVERIFY(start(process, {"record", "tiny.jl", "--steps", "2000000000", "-o", "timeout.stepscope"}, "timeout.stepscope"));
+    const auto pid = static_cast<pid_t>(process.processId());
+    for (const int signal : {SIGTERM, SIGHUP, SIGINT}) ::kill(pid, signal);
+    QVERIFY(process.waitForFinished(60000));
+    QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+    QCOMPARE(process.exitCode(), 0);
+    QVERIFY(QString::fromUtf8(process.readAllStandardOutput()).contains("(stopped)"));
+}
+
+// Preparing this model takes far longer than the pause between the two requests.
+void TestRecordCommand::aSecondInterruptQuitsAtOnce()
+{
+    QVERIFY(writeFile(path("slow.jl"), "model = Chain(NaiveDense(2048 => 2048), NaiveDense(2048 => 2048))\nloss = mse\n"
+                                       "data = Random(shape = (2048,), target_shape = (2048,), samples = 4096, batchsize = 4096)\n"));
+    QProcess process;
+    process.setWorkingDirectory(m_folder.path());
+    process.start(support::programPath(), {"record", "slow.jl", "--steps", "1000", "-o", "slow.stepscope"});
+    QByteArray said;
+    QVERIFY2(QTest::qWaitFor([&] { return (said += process.readAllStandardError()).contains("building the network"); }, 60000), said.constData());
+    ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+    QTest::qWait(1500);
+    ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+    QVERIFY(process.waitForFinished(60000));
+    QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+    QCOMPARE(process.exitCode(), 130);
+    QVERIFY((said + process.readAllStandardError()).contains("stopped at once"));
+}
+
+void TestRecordCommand::aShortRunHasFewerWarmUpSteps()
+{
+    const ProgramResult three = run({"record", "tiny.jl", "--steps", "3", "-o", "three.stepscope"});
+    QVERIFY2(three.code == 0, qPrintable(three.err));
+    QVERIFY2(three.out.contains("1 step: median"), qPrintable(three.out));
+    QVERIFY2(three.out.contains("2 warm-up steps left out"), qPrintable(three.out));
+    QCOMPARE(run({"record", "tiny.jl", "--steps", "1", "-o", "one.stepscope"}).code, 0);
+    QVERIFY(writeFile(path("short.jl"), "model = Chain(Dense(8 => 3))\nloss = logitcrossentropy\nsteps = 3\n"
+                                        "data = Random(shape = (8,), classes = 3, samples = 256, batchsize = 16)\n"));
+    const ProgramResult own = run({"record", "short.jl"});
+    QVERIFY2(own.out.contains("2 warm-up steps left out"), qPrintable(own.out + own.err));
+    const ProgramResult asked = run({"record", "tiny.jl", "--steps", "3", "--warmup", "5", "-o", "asked.stepscope"});
+    QCOMPARE(asked.code, 2);
+    QVERIFY2(asked.err.contains("5 warm-up steps are more than the 3 steps"), qPrintable(asked.err));
 }
 
 void TestRecordCommand::aKilledRunCanBeOpened()
