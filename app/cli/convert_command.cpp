@@ -60,7 +60,10 @@ int run(const ConvertOptions& options)
         return exitCodeOf(opened.error(), Stage::reading);
     }
     if (const base::Status written = write(**opened, options); !written) {
-        printError(written.error());
+        base::Error error = written.error();
+        const bool replaceable = !options.force && std::filesystem::exists(options.to, ignored) && !std::filesystem::is_directory(options.to, ignored);
+        if (error.code == base::ErrorCode::invalidArgument && replaceable) error.hint = "choose another name or replace the file with --force";
+        printError(error);
         return written.error().code == base::ErrorCode::unsupported ? kUsage : exitCodeOf(written.error(), Stage::writing);
     }
     for (const session::QualityRow& row : (*opened)->quality())

@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -35,6 +37,17 @@ struct InfoOptions {
 };
 
 enum class FileKind { database, binary, text };
+
+// Told here, because nothing says yet whether the file should be a model or a session.
+base::Status checkReadable(const std::string& path)
+{
+    errno = 0;
+    if (std::ifstream(path, std::ios::binary).is_open()) return {};
+    const int code = errno;
+    const bool missing = code == ENOENT || code == ENOTDIR;
+    return base::fail(missing ? base::ErrorCode::notFound : base::ErrorCode::io,
+        fmt::format("cannot open the file: {}", code != 0 ? std::strerror(code) : "unknown reason"), {path}, missing ? "check the path" : "");
+}
 
 // By the first bytes. A file that cannot be read counts as text: reading it gives the message.
 FileKind sniff(const std::string& path)
@@ -132,6 +145,7 @@ int modelInfo(const InfoOptions& options)
 
 int run(const InfoOptions& options)
 {
+    if (const base::Status readable = checkReadable(options.file); !readable) return report(readable.error());
     const FileKind kind = sniff(options.file);
     if (kind == FileKind::text) return modelInfo(options);
     return sessionInfo(options);

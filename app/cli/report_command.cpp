@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <limits>
 #include <memory>
 
@@ -175,8 +176,36 @@ std::string jsonReport(const session::Session& session, const Report& report, co
     return json.take();
 }
 
+// A recording cannot be made again, so no report is written over one. The report is written to OUT.part at first.
+base::Status checkOutput(const ReportOptions& options)
+{
+    if (options.output.empty() || options.output == "-") return {};
+    for (const std::string& place : {options.output, options.output + ".part"}) {
+        std::error_code ignored;
+        if (std::filesystem::equivalent(options.file, place, ignored))
+            return base::fail(base::ErrorCode::invalidArgument, "the report would replace the session it is made from", {place},
+                "give another name with -o OUT");
+        if (storage::isSessionFile(place))
+            return base::fail(base::ErrorCode::invalidArgument, "the report would replace a recorded session", {place},
+                "give another name with -o OUT, or delete the session first");
+    }
+    return {};
+}
+
+base::Status checkOptions(const ReportOptions& options)
+{
+    if (options.firstStep > options.lastStep)
+        return base::fail(base::ErrorCode::invalidArgument,
+            fmt::format("--first-step {} is behind --last-step {}", options.firstStep, options.lastStep), {}, "exchange the two");
+    return checkOutput(options);
+}
+
 int run(const ReportOptions& options)
 {
+    if (const base::Status possible = checkOptions(options); !possible) {
+        printError(possible.error());
+        return kUsage;
+    }
     base::Result<session::SessionPtr> opened = storage::openSession(options.file);
     if (!opened) {
         printError(opened.error());

@@ -37,12 +37,16 @@ private slots:
     void aNewerSessionIsNamed();
     void unwritableResultsAreErrors_data();
     void unwritableResultsAreErrors();
+    void aReportNeverReplacesASession_data();
+    void aReportNeverReplacesASession();
     void infoDescribesASession();
+    void infoNamesAMissingFile();
     void infoDescribesAModelByItsContent();
     void mistakesInAModelHaveAPlace_data();
     void mistakesInAModelHaveAPlace();
     void convertWritesPlainRows();
     void convertRefusesUnknownFormats();
+    void convertTellsHowToReplaceAFile();
 
 private:
     ProgramResult run(const QStringList& arguments) { return support::runProgram(arguments, m_folder.path()); }
@@ -87,6 +91,9 @@ void TestCommandLine::wrongArgumentsAreUsageErrors_data()
     QTest::newRow("steps are no number") << QStringList{"record", "m.jl", "--steps", "many"} << "--steps";
     QTest::newRow("steps beyond 64 bits") << QStringList{"record", "m.jl", "--steps", "99999999999999999999"} << "--steps";
     QTest::newRow("steps and epochs") << QStringList{"record", "m.jl", "--steps", "3", "--epochs", "1"} << "--epochs";
+    QTest::newRow("negative seed") << QStringList{"record", "m.jl", "--seed", "-1"} << "--seed";
+    QTest::newRow("steps in the wrong order") << QStringList{"report", "run.stepscope", "--first-step", "50", "--last-step", "10"}
+                                              << "--first-step 50";
     QTest::newRow("unknown option") << QStringList{"record", "m.jl", "--turbo"} << "--turbo";
 }
 
@@ -258,6 +265,48 @@ void TestCommandLine::unwritableResultsAreErrors()
     QVERIFY2(result.err.contains(said), qPrintable(result.err));
 }
 
+void TestCommandLine::aReportNeverReplacesASession_data()
+{
+    QTest::addColumn<QString>("output");
+    QTest::newRow("the same name") << "precious.stepscope";
+    QTest::newRow("another way to it") << "./precious.stepscope";
+    QTest::newRow("a link to it") << "link.stepscope";
+    QTest::newRow("another session") << "run.stepscope";
+    QTest::newRow("the report's own temporary name") << "hidden";
+}
+
+void TestCommandLine::aReportNeverReplacesASession()
+{
+    QFETCH(QString, output);
+    for (const char* copy : {"precious.stepscope", "hidden.part"})
+        if (!QFile::exists(path(copy))) QVERIFY(QFile::copy(path("run.stepscope"), path(copy)));
+    if (!QFile::exists(path("link.stepscope"))) QVERIFY(QFile::link(path("precious.stepscope"), path("link.stepscope")));
+    const QStringList sessions{"precious.stepscope", "run.stepscope", "hidden.part"};
+    const auto contents = [&] {
+        QList<QByteArray> all;
+        for (const QString& name : sessions) {
+            QFile file(path(name));
+            all << (file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray());
+        }
+        return all;
+    };
+    const QList<QByteArray> before = contents();
+    const ProgramResult result = run({"report", "precious.stepscope", "-o", output});
+    QCOMPARE(result.code, 2);
+    QVERIFY2(result.err.contains("would replace"), qPrintable(result.err));
+    QVERIFY2(result.err.contains("hint:"), qPrintable(result.err));
+    QVERIFY(contents() == before);
+    QVERIFY(writeFile(path("old-report.txt"), "an older report"));
+    QCOMPARE(run({"report", "precious.stepscope", "-o", "old-report.txt"}).code, 0);
+}
+
+void TestCommandLine::infoNamesAMissingFile()
+{
+    const ProgramResult result = run({"info", "missing.stepscope"});
+    QCOMPARE(result.code, 3);
+    QVERIFY2(result.err.contains("missing.stepscope: cannot open the file: No such file"), qPrintable(result.err));
+}
+
 void TestCommandLine::infoDescribesASession()
 {
     const ProgramResult result = run({"info", "run.stepscope"});
@@ -323,6 +372,20 @@ void TestCommandLine::convertRefusesUnknownFormats()
         QVERIFY(!QFile::exists(path(out)));
     }
     QCOMPARE(run({"convert", "run.stepscope", "run.stepscope"}).code, 2);
+}
+
+void TestCommandLine::convertTellsHowToReplaceAFile()
+{
+    for (const char* name : {"there.sqlite", "there.stepscope"}) {
+        QVERIFY(writeFile(path(name), "older"));
+        const ProgramResult refused = run({"convert", "run.stepscope", name});
+        QVERIFY(refused.code != 0);
+        QVERIFY2(refused.err.contains("--force"), qPrintable(refused.err));
+        QFile file(path(name));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(file.readAll(), QByteArray("older"));
+        QCOMPARE(run({"convert", "run.stepscope", name, "--force"}).code, 0);
+    }
 }
 
 QTEST_GUILESS_MAIN(TestCommandLine)
