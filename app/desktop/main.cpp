@@ -6,12 +6,15 @@
 
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QCoreApplication>
 #include <QDir>
 #include <QSettings>
 #include <QTemporaryDir>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <string_view>
 
 namespace {
 
@@ -20,9 +23,16 @@ struct Arguments {
     QString pictures; // directory, empty: none
 };
 
-Arguments parseArguments(const QApplication& application)
+const QCommandLineOption& picturesOption()
 {
-    QCommandLineParser parser;
+    static const QCommandLineOption option(
+        QStringLiteral("screenshots"),
+        QStringLiteral("Draw the pictures of the documentation into DIR and end; FILE is the session they show."), QStringLiteral("DIR"));
+    return option;
+}
+
+void describe(QCommandLineParser& parser)
+{
     parser.setApplicationDescription(QStringLiteral(
         "Shows where every training step of a neural network spends its time.\n\n"
         "Examples:\n"
@@ -31,19 +41,34 @@ Arguments parseArguments(const QApplication& application)
         "  stepscope-ui model.jl                   open a model in the run panel"));
     parser.addHelpOption();
     parser.addVersionOption();
-    const QCommandLineOption pictures(QStringLiteral("screenshots"),
-                                      QStringLiteral("Draw the pictures of the documentation into DIR and end; FILE is the session "
-                                                     "they show."),
-                                      QStringLiteral("DIR"));
-    parser.addOption(pictures);
+    parser.addOption(picturesOption());
     parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral("A session (.stepscope) or a model (.jl)."),
                                  QStringLiteral("[FILE]"));
+}
+
+// Help and version need no display; without one QApplication ends the process.
+void answerWithoutDisplay(int argc, char** argv)
+{
+    constexpr std::string_view kQuestions[] = {"-h", "--help", "--help-all", "-v", "--version"};
+    if (argc < 2 || std::find_first_of(argv + 1, argv + argc, std::begin(kQuestions), std::end(kQuestions)) == argv + argc) return;
+    const QCoreApplication application(argc, argv);
+    QCommandLineParser parser;
+    describe(parser);
+    parser.parse(QCoreApplication::arguments()); // what else is wrong is told later
+    if (parser.isSet(QStringLiteral("version"))) parser.showVersion();
+    if (parser.isSet(QStringLiteral("help")) || parser.isSet(QStringLiteral("help-all"))) parser.showHelp();
+}
+
+Arguments parseArguments(const QApplication& application)
+{
+    QCommandLineParser parser;
+    describe(parser);
     parser.process(application);
     if (parser.positionalArguments().size() > 1) {
         std::fprintf(stderr, "stepscope-ui: only one file can be opened at a time\n");
         std::exit(2);
     }
-    const Arguments arguments{parser.positionalArguments().value(0), parser.value(pictures)};
+    const Arguments arguments{parser.positionalArguments().value(0), parser.value(picturesOption())};
     if (!arguments.pictures.isEmpty() && arguments.file.isEmpty()) {
         std::fprintf(stderr, "stepscope-ui: --screenshots needs a session file\n");
         std::exit(2);
@@ -56,11 +81,12 @@ Arguments parseArguments(const QApplication& application)
 int main(int argc, char** argv)
 {
     using namespace stepscope;
+    QCoreApplication::setApplicationName(QStringLiteral("stepscope"));
+    QCoreApplication::setApplicationVersion(QStringLiteral(STEPSCOPE_VERSION));
+    QCoreApplication::setOrganizationName(QStringLiteral("stepscope"));
+    answerWithoutDisplay(argc, argv);
     QApplication application(argc, argv);
-    QApplication::setApplicationName(QStringLiteral("stepscope"));
     QApplication::setApplicationDisplayName(QStringLiteral("Stepscope"));
-    QApplication::setApplicationVersion(QStringLiteral(STEPSCOPE_VERSION));
-    QApplication::setOrganizationName(QStringLiteral("stepscope"));
     const Arguments arguments = parseArguments(application);
 
     // Pictures are drawn without the user's settings and leave none behind.
