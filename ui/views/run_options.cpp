@@ -5,12 +5,18 @@
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QSignalBlocker>
 #include <QSpinBox>
 #include <QThread>
+
+#include <algorithm>
 
 namespace stepscope::views {
 
 namespace {
+
+constexpr int kDefaultSteps = 500;
+constexpr int64_t kMaxLength = 100000000;
 
 QSpinBox* spin(int low, int high, int value, const QString& special, const QString& tip, QWidget* parent)
 {
@@ -28,9 +34,9 @@ QSpinBox* spin(int low, int high, int value, const QString& special, const QStri
 RunOptions::RunOptions(QWidget* parent)
     : QWidget(parent)
     , m_batch(spin(0, 1 << 20, 0, tr("as in file"), tr("Samples per step"), this))
-    , m_length(spin(1, 100000000, 500, {}, tr("How long to train"), this))
+    , m_length(spin(1, kMaxLength, kDefaultSteps, {}, tr("How long to train"), this))
     , m_unit(new QComboBox(this))
-    , m_warmup(spin(0, 1000000, 5, {}, tr("First steps that are left out of statistics"), this))
+    , m_warmup(spin(0, 1000000, static_cast<int>(engine::TrainOptions().warmup), {}, tr("First steps that are left out of statistics"), this))
     , m_threads(spin(0, 1024, 0, tr("automatic"), tr("Threads of a primitive; automatic chooses by timing, since more are often slower"), this))
     , m_workers(spin(-1, 256, -1, tr("as in file"), tr("Threads that load data beside the training"), this))
 {
@@ -65,14 +71,44 @@ RunOptions::RunOptions(QWidget* parent)
     grid->setColumnStretch(3, 1);
     for (QSpinBox* box : {m_batch, m_length, m_warmup, m_threads, m_workers})
         connect(box, &QSpinBox::valueChanged, this, &RunOptions::changed);
+    connect(m_warmup, &QSpinBox::valueChanged, this, [this] { m_warmupChosen = true; });
+    connect(m_length, &QSpinBox::valueChanged, this, &RunOptions::adaptWarmup);
     connect(m_unit, &QComboBox::activated, this, &RunOptions::unitChanged);
 }
 
 void RunOptions::unitChanged()
 {
     // A number that made sense for the other unit rarely does for this one.
-    m_length->setValue(m_unit->currentIndex() == 1 ? 1 : 500);
+    m_length->setValue(m_unit->currentIndex() == 1 ? 1 : kDefaultSteps);
+    adaptWarmup();
     emit changed();
+}
+
+void RunOptions::setLength(int64_t steps, int64_t epochs)
+{
+    m_unit->setCurrentIndex(epochs > 0 && steps == 0 ? 1 : 0);
+    m_length->setValue(static_cast<int>(std::clamp<int64_t>(steps > 0 ? steps : epochs, 1, kMaxLength)));
+    adaptWarmup();
+}
+
+// A short run keeps at least one step that counts, unless the user chose a warm-up.
+void RunOptions::adaptWarmup()
+{
+    if (m_warmupChosen) return;
+    const QSignalBlocker blocker(m_warmup);
+    const auto usual = static_cast<int>(engine::TrainOptions().warmup);
+    m_warmup->setValue(m_unit->currentIndex() == 1 ? usual : std::min(usual, m_length->value() - 1));
+}
+
+void RunOptions::setFileLength(int64_t steps, int64_t epochs, bool loaded)
+{
+    const bool given = steps > 0 || epochs > 0;
+    const bool different = steps != m_fileSteps || epochs != m_fileEpochs;
+    m_fileSteps = steps;
+    m_fileEpochs = epochs;
+    if (!different && !(loaded && given)) return;
+    if (given) setLength(steps, epochs);
+    else setLength(kDefaultSteps, 0);
 }
 
 void RunOptions::setDefaults(int64_t batchSize, int workers)
@@ -94,9 +130,9 @@ engine::TrainOptions RunOptions::options() const
 
 void RunOptions::setOptions(const engine::TrainOptions& options)
 {
-    m_unit->setCurrentIndex(options.epochs > 0 && options.steps == 0 ? 1 : 0);
-    m_length->setValue(static_cast<int>(options.steps > 0 ? options.steps : std::max<int64_t>(1, options.epochs)));
     m_warmup->setValue(static_cast<int>(options.warmup));
+    m_warmupChosen = options.warmup != engine::TrainOptions().warmup;
+    setLength(options.steps, options.epochs);
     m_batch->setValue(static_cast<int>(options.batchSize));
     m_threads->setValue(options.threads);
     m_workers->setValue(options.workers.value_or(-1));

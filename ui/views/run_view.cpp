@@ -197,6 +197,7 @@ private:
                 m_path = path;
                 m_editor->setPlainText(*text);
                 m_editor->document()->setModified(false);
+                m_loaded = true;
                 check();
             });
     }
@@ -247,7 +248,7 @@ private:
             [this](base::Result<CheckedModel> checked) {
                 m_error.reset();
                 m_checked.reset();
-                if (checked) m_checked = std::move(*checked);
+                if (checked) takeChecked(std::move(*checked));
                 else m_error = checked.error();
                 m_editor->setError(m_error);
                 showMessage();
@@ -255,6 +256,15 @@ private:
                 m_startWhenChecked = false;
                 refresh();
             });
+    }
+
+    void takeChecked(CheckedModel checked)
+    {
+        const model::ModelFile& file = checked.file;
+        m_options->setDefaults(file.data.batchSize, file.data.numWorkers);
+        m_options->setFileLength(file.steps, file.epochs, m_loaded);
+        m_loaded = false;
+        m_checked = std::move(checked);
     }
 
     void showMessage()
@@ -271,7 +281,6 @@ private:
             m_message->setText((QString::fromStdString(dataText(m_checked->file.data, m_checked->file.dataGiven))
                                 + QLatin1Char('\n') + QString::fromStdString(modelText(*m_checked)))
                                    .toHtmlEscaped().replace(QLatin1Char('\n'), QStringLiteral("<br>")));
-            m_options->setDefaults(m_checked->file.data.batchSize, m_checked->file.data.numWorkers);
         } else {
             m_message->setText(m_editor->toPlainText().trimmed().isEmpty()
                                    ? tr("Open a model file or paste a model in Flux notation.") : QString());
@@ -322,6 +331,7 @@ private:
     std::optional<CheckedModel> m_checked;
     std::optional<base::Error> m_error;
     bool m_startWhenChecked = false;
+    bool m_loaded = false; // a file was loaded and not yet checked
 };
 
 } // namespace

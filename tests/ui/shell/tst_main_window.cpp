@@ -372,6 +372,38 @@ private slots:
         QVERIFY(!f.find<QPushButton>("start")->isEnabled());
     }
 
+    void theLengthOfALoadedModelIsTakenOver()
+    {
+        Fixture f;
+        f.open();
+        auto* form = f.find<views::RunOptions>();
+        const auto load = [&](const QString& name, const QByteArray& line) {
+            QFile file(f.directory.filePath(name));
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            file.write(kModel + line);
+            file.close();
+            f.workbench->open(file.fileName());
+            QTRY_VERIFY(f.find<QLabel>("modelName")->text() == name && f.jobs.running() == 0
+                        && f.find<QLabel>("modelMessage")->text().contains("parameters"));
+        };
+        load("epochs.jl", "epochs = 3\n");
+        QCOMPARE(form->options().epochs, int64_t{3});
+        QCOMPARE(form->options().steps, int64_t{0});
+        load("steps.jl", "steps = 4\n");
+        QCOMPARE(form->options().steps, int64_t{4});
+        QCOMPARE(form->options().epochs, int64_t{0});
+        QCOMPARE(form->options().warmup, int64_t{3}); // one step is left to count
+        // What the user chooses outlives another edit of the text.
+        engine::TrainOptions chosen;
+        chosen.steps = 70;
+        form->setOptions(chosen);
+        f.find<views::ModelEditor>()->appendPlainText("# a remark\n");
+        QTest::qWait(600); // the text is checked a moment after the last key
+        QTRY_COMPARE(f.jobs.running(), 0);
+        QCOMPARE(form->options().steps, int64_t{70});
+        QCOMPARE(form->options().warmup, int64_t{5});
+    }
+
     void theLayoutIsRemembered()
     {
         Fixture f;

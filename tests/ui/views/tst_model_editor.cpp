@@ -99,6 +99,20 @@ private slots:
         QVERIFY(!form.options().workers.has_value()); // the file decides
     }
 
+    void aShortRunHasFewerWarmUpSteps()
+    {
+        RunOptions form;
+        form.setFileLength(3, 0, true);
+        QCOMPARE(form.options().warmup, int64_t{2});
+        form.setFileLength(0, 2, true); // epochs
+        QCOMPARE(form.options().warmup, int64_t{5});
+        engine::TrainOptions chosen;
+        chosen.steps = 3;
+        chosen.warmup = 8;
+        form.setOptions(chosen);
+        QCOMPARE(form.options().warmup, int64_t{8}); // the run tells that this is too many
+    }
+
     void aWrongExpressionIsAMessage()
     {
         theme::Theme theme;
