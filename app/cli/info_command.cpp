@@ -41,6 +41,8 @@ enum class FileKind { database, binary, text };
 // Told here, because nothing says yet whether the file should be a model or a session.
 base::Status checkReadable(const std::string& path)
 {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) return base::fail(base::ErrorCode::io, "this is a folder, not a file", {path});
     errno = 0;
     if (std::ifstream(path, std::ios::binary).is_open()) return {};
     const int code = errno;

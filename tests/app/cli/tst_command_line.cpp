@@ -305,6 +305,9 @@ void TestCommandLine::infoNamesAMissingFile()
     const ProgramResult result = run({"info", "missing.stepscope"});
     QCOMPARE(result.code, 3);
     QVERIFY2(result.err.contains("missing.stepscope: cannot open the file: No such file"), qPrintable(result.err));
+    const ProgramResult folder = run({"info", "."});
+    QCOMPARE(folder.code, 3);
+    QVERIFY2(folder.err.contains("this is a folder"), qPrintable(folder.err));
 }
 
 void TestCommandLine::infoDescribesASession()
