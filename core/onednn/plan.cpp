@@ -268,7 +268,12 @@ Pick PlanBuilder::pick(const std::string& problem, const Make& make, const Argum
             Pick candidate = create(skip, t);
             if (!candidate) break;
             // The library lists its reference code last: it is taken only where nothing else exists.
-            if (best && (isReference(candidate.desc) || !m_context.options.tune || m_context.tuner->exhausted())) break;
+            if (best && isReference(candidate.desc)) break;
+            if (!m_context.options.tune || m_context.tuner->exhausted()) {
+                candidate.time = isReference(candidate.desc) ? kReferenceTime : 0;
+                if (!best) best = candidate;
+                break;
+            }
             candidate.time = isReference(candidate.desc)
                 ? kReferenceTime
                 : m_context.tuner->time(candidate.desc, arguments(candidate.desc), t, std::min(best.time, giveUp));
@@ -280,7 +285,9 @@ Pick PlanBuilder::pick(const std::string& problem, const Make& make, const Argum
     };
     Pick best;
     best.time = kNever;
-    for (int t : threadChoices()) {
+    std::vector<int> threads = threadChoices();
+    if (m_context.tuner->exhausted()) std::reverse(threads.begin(), threads.end()); // untimed, the first wins: the whole team
+    for (int t : threads) {
         const Pick candidate = bestFor(t, best.time);
         if (candidate && candidate.time < best.time) best = candidate;
     }
@@ -296,6 +303,8 @@ PlanBuilder::OwnPick PlanBuilder::pickOwn(const std::string& problem, const std:
         double time = 0;
         if (const auto known = m_context.memory->find(key); known && known->size() == 2) {
             time = (*known)[1];
+        } else if (m_context.tuner->exhausted()) {
+            time = kNever; // not timed, not taken
         } else {
             time = m_context.tuner->time([&] { run(t); }, best.time);
             m_context.memory->store(key, {0, static_cast<int>(std::min(time, 2e9))});

@@ -123,6 +123,7 @@ double Tuner::leastTime(const Run& runOnce, double giveUp)
         if (run >= 2 && best > 2 * giveUp) return best;
         if (run >= 4 && best > 1.2 * giveUp) return best;
         if (run >= 4 && spent > kEnough) return best;
+        if (run >= 2 && spent > 5 * kEnough) return best;
     }
     return best;
 }

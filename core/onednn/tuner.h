@@ -57,7 +57,7 @@ public:
     double reorderTime(const compat::Desc& from, const compat::Desc& to, int threads);
 
 private:
-    static constexpr double kBudget = 8e9; // ns
+    static constexpr double kBudget = 10e9; // ns
     float* scratch(size_t bytes);
     template <class Run>
     double leastTime(const Run& run, double giveUp); // run() returns false on failure
