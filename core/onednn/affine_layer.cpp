@@ -236,7 +236,9 @@ GradientChoice AffineLayer::chooseGradient(PlanBuilder& builder, bool data, cons
     GradientChoice best;
     const Dims sourceDims = compat::dimsOf(choice.source);
     for (int mode = 0; mode < 3; ++mode) {
-        if (!builder.context().options.tune && best.pick) break;
+        // Without time for tuning the first choice is taken, but never reference code while there is something else to ask for.
+        const bool settled = best.pick && !isReference(best.pick.desc);
+        if (settled && (!builder.context().options.tune || builder.context().tuner->exhausted())) break;
         const Desc s = mode == 2 ? anyDesc(sourceDims) : choice.source;
         const Desc w = mode >= 1 ? anyDesc(m_weightDims) : choice.weights;
         const Desc d = mode == 2 ? anyDesc(m_outputDims) : choice.destination;
@@ -274,7 +276,6 @@ GradientChoice AffineLayer::chooseGradient(PlanBuilder& builder, bool data, cons
         } catch (const dnnl::error&) {
             continue; // this combination has no implementation
         }
-        if (best.pick && builder.context().tuner->exhausted()) break;
     }
     if (!data) considerOwnKernel(builder, choice, best);
     return best;
