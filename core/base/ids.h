@@ -28,6 +28,9 @@ using LabelId = Id<struct LabelTag>;         // row of session::LabelTable
 using LayerId = Id<struct LayerTag>;         // row of the layer table; also model::Model::layers
 using PrimitiveId = Id<struct PrimitiveTag>; // row of the primitive table
 using CounterId = Id<struct CounterTag>;
+using FrameId = Id<struct FrameTag>;   // row of the frame table: one place in the code
+using StackId = Id<struct StackTag>;   // row of the stack table: a frame and the stack of its caller
+using SeriesId = Id<struct SeriesTag>; // row of the sample series: "cpu time", "allocated bytes", ...
 
 } // namespace stepscope::base
 

@@ -25,8 +25,9 @@ constexpr std::array<Names, kPhaseCount> kPhases{{
     {"evaluation", "evaluation"},
 }};
 
-constexpr std::array<std::string_view, kSpanKindCount> kKinds{"other",     "step",     "phase", "layer",
-                                                              "primitive", "creation", "task"};
+constexpr std::array<std::string_view, kSpanKindCount> kKinds{
+    "other", "step", "phase", "layer", "primitive", "creation", "task", "operation", "call", "kernel", "copy", "fill",
+    "synchronisation", "annotation", "device annotation", "function", "overhead", "communication"};
 
 } // namespace
 

@@ -15,6 +15,7 @@ void completeColumns(LoadedColumns& columns, const SessionTables& tables)
     while (columns.spans.trackBegin.size() < tables.tracks.size() + 1)
         columns.spans.trackBegin.push_back(columns.spans.size());
     if (columns.counters.size() < tables.counters.size()) columns.counters.resize(tables.counters.size());
+    if (columns.samples.size() < tables.series.size()) columns.samples.resize(tables.series.size());
 }
 
 } // namespace
@@ -22,6 +23,9 @@ void completeColumns(LoadedColumns& columns, const SessionTables& tables)
 Session::Session(SessionTables tables, LoadedColumns columns) : m_tables(std::move(tables))
 {
     m_tables.spanCount = columns.spans.size();
+    m_tables.sampleCount = 0;
+    for (const SampleTable& samples : columns.samples)
+        m_tables.sampleCount += samples.size();
     completeColumns(columns, m_tables);
     m_columns = std::move(columns);
 }
@@ -47,6 +51,13 @@ const CounterSamples& Session::counterSamples(CounterId id) const
     static const CounterSamples kEmpty;
     const auto& counters = columns().counters;
     return id.index() < counters.size() ? counters[id.index()] : kEmpty;
+}
+
+const SampleTable& Session::samples(SeriesId id) const
+{
+    static const SampleTable kEmpty;
+    const auto& samples = columns().samples;
+    return id.index() < samples.size() ? samples[id.index()] : kEmpty;
 }
 
 std::vector<QualityRow> Session::quality() const

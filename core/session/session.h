@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/session/sample_table.h"
 #include "core/session/span_table.h"
 #include "core/session/types.h"
 
@@ -31,16 +32,21 @@ struct SessionTables {
     std::vector<LayerRow> layers;     // LayerId; pre-order, row 0 is the whole model when there is one
     std::vector<PrimitiveRow> primitives;
     std::vector<CounterRow> counters;
+    std::vector<FrameRow> frames;     // FrameId
+    std::vector<StackRow> stacks;     // StackId; parents before children
+    std::vector<SeriesRow> series;    // SeriesId
     std::vector<EnvironmentRow> environment;
     std::vector<QualityRow> quality;
     std::string modelText;            // source of the model, "" when not recorded
     uint64_t spanCount = 0;           // rows that spans() will have
+    uint64_t sampleCount = 0;         // rows of all samples() together
 };
 
 // What loading the big columns yields; quality lists damaged or repaired chunks.
 struct LoadedColumns {
     SpanTable spans;
     std::vector<CounterSamples> counters; // one per CounterRow
+    std::vector<SampleTable> samples;     // one per SeriesRow
     std::vector<QualityRow> quality;
 };
 
@@ -59,16 +65,21 @@ public:
     const std::vector<LayerRow>& layers() const { return m_tables.layers; }
     const std::vector<PrimitiveRow>& primitives() const { return m_tables.primitives; }
     const std::vector<CounterRow>& counters() const { return m_tables.counters; }
+    const std::vector<FrameRow>& frames() const { return m_tables.frames; }
+    const std::vector<StackRow>& stacks() const { return m_tables.stacks; }
+    const std::vector<SeriesRow>& series() const { return m_tables.series; }
     const std::vector<EnvironmentRow>& environment() const { return m_tables.environment; }
     const std::string& modelText() const { return m_tables.modelText; }
     const SessionTables& tables() const { return m_tables; }
     uint64_t spanCount() const { return m_tables.spanCount; }
+    uint64_t sampleCount() const { return m_tables.sampleCount; }
 
     std::string_view string(StringId id) const;              // "" for an invalid id
     std::string_view environmentValue(std::string_view key) const; // "" when absent
 
     const SpanTable& spans() const { return columns().spans; }
     const CounterSamples& counterSamples(CounterId id) const;
+    const SampleTable& samples(SeriesId id) const; // empty for an invalid id
     // Quality of the small tables and, once loaded, of the columns.
     std::vector<QualityRow> quality() const;
 

@@ -1,5 +1,6 @@
 #include "core/session/session_builder.h"
 
+#include "core/session/sample_rows.h"
 #include "core/session/span_runs.h"
 #include "core/session/table_check.h"
 
@@ -34,13 +35,12 @@ LoadedColumns nest(std::vector<Records> records, std::vector<CounterSamples> cou
     return columns;
 }
 
-size_t hashLabel(const Label& label)
+template <class... Parts>
+size_t hashOf(Parts... parts)
 {
-    uint64_t h = label.name.value;
-    h = h * 0x9e3779b97f4a7c15u + label.layer.value;
-    h = h * 0x9e3779b97f4a7c15u + label.primitive.value;
-    h = h * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(label.kind) * 256 + static_cast<uint64_t>(label.phase);
-    return h ^ (h >> 32);
+    uint64_t h = 0;
+    ((h = (h ^ static_cast<uint64_t>(parts)) * 0x9e3779b97f4a7c15u, h ^= h >> 29), ...);
+    return h;
 }
 
 } // namespace
@@ -61,7 +61,22 @@ LoadedColumns nestSpans(std::vector<base::HugeVector<SpanRecord>> records, std::
     return nest(std::move(records), std::move(counters));
 }
 
-size_t SessionBuilder::LabelHash::operator()(const Label& label) const noexcept { return hashLabel(label); }
+size_t SessionBuilder::LabelHash::operator()(const Label& label) const noexcept
+{
+    return hashOf(label.name.value, label.layer.value, label.primitive.value, label.category.value, label.kind,
+                  label.phase);
+}
+
+size_t SessionBuilder::FrameHash::operator()(const FrameRow& frame) const noexcept
+{
+    return hashOf(frame.function.value, frame.module.value, frame.file.value, frame.line, frame.address, frame.flags,
+                  frame.primitive.value);
+}
+
+size_t SessionBuilder::StackHash::operator()(const StackRow& stack) const noexcept
+{
+    return hashOf(stack.parent.value, stack.frame.value);
+}
 
 StringId SessionBuilder::intern(std::string_view text)
 {
@@ -76,6 +91,20 @@ LabelId SessionBuilder::internLabel(const Label& label)
     const auto [at, added] = m_labelIds.try_emplace(label, static_cast<uint32_t>(m_tables.labels.size()));
     if (added) m_tables.labels.push_back(label);
     return LabelId(at->second);
+}
+
+FrameId SessionBuilder::internFrame(const FrameRow& frame)
+{
+    const auto [at, added] = m_frameIds.try_emplace(frame, static_cast<uint32_t>(m_tables.frames.size()));
+    if (added) m_tables.frames.push_back(frame);
+    return FrameId(at->second);
+}
+
+StackId SessionBuilder::internStack(const StackRow& stack)
+{
+    const auto [at, added] = m_stackIds.try_emplace(stack, static_cast<uint32_t>(m_tables.stacks.size()));
+    if (added) m_tables.stacks.push_back(stack);
+    return StackId(at->second);
 }
 
 void SessionBuilder::addString(std::string_view text)
@@ -99,6 +128,27 @@ void SessionBuilder::addEnvironment(const EnvironmentRow& row) { m_tables.enviro
 void SessionBuilder::addQuality(const QualityRow& row) { m_tables.quality.push_back(row); }
 void SessionBuilder::setModelText(std::string_view text) { m_tables.modelText = text; }
 void SessionBuilder::addStep(const StepRow& step) { m_tables.steps.push_back(step); }
+
+void SessionBuilder::addFrame(const FrameRow& frame)
+{
+    m_frameIds.try_emplace(frame, static_cast<uint32_t>(m_tables.frames.size()));
+    m_tables.frames.push_back(frame);
+}
+
+void SessionBuilder::addStack(const StackRow& stack)
+{
+    m_stackIds.try_emplace(stack, static_cast<uint32_t>(m_tables.stacks.size()));
+    m_tables.stacks.push_back(stack);
+}
+
+void SessionBuilder::addSeries(const SeriesRow& series) { m_tables.series.push_back(series); }
+
+void SessionBuilder::addSamples(SeriesId series, std::span<const SampleRecord> samples)
+{
+    if (!series.valid()) return;
+    if (m_samples.size() <= series.index()) m_samples.resize(series.index() + 1);
+    appendSamples(m_samples[series.index()], samples);
+}
 
 void SessionBuilder::addSpans(TrackId track, std::span<const SpanRecord> spans)
 {
@@ -144,9 +194,14 @@ SessionPtr SessionBuilder::build()
         m_tables.tracks.push_back({fmt::format("track {}", m_tables.tracks.size()), 0});
     m_spans.resize(m_tables.tracks.size());
     m_counters.resize(m_tables.counters.size());
+    m_samples.resize(m_tables.series.size());
     repairTables(m_tables);
     dropUnusableSpans();
     LoadedColumns columns = nestSpans(std::move(m_spans), std::move(m_counters));
+    columns.samples = std::move(m_samples);
+    for (SampleTable& samples : columns.samples)
+        sortSamples(samples);
+    repairSamples(columns, m_tables);
     auto session = std::make_shared<const Session>(std::move(m_tables), std::move(columns));
     *this = SessionBuilder();
     return session;

@@ -24,6 +24,8 @@ public:
     // Interns: equal text gets the same id.
     StringId intern(std::string_view text);
     LabelId internLabel(const Label& label);
+    FrameId internFrame(const FrameRow& frame);
+    StackId internStack(const StackRow& stack);
 
     void addString(std::string_view text) override;
     void addTrack(const Track& track) override;
@@ -37,6 +39,10 @@ public:
     void addStep(const StepRow& step) override;
     void addSpans(TrackId track, std::span<const SpanRecord> spans) override;
     void addCounterSamples(CounterId counter, std::span<const CounterRecord> samples) override;
+    void addFrame(const FrameRow& frame) override;
+    void addStack(const StackRow& stack) override;
+    void addSeries(const SeriesRow& series) override;
+    void addSamples(SeriesId series, std::span<const SampleRecord> samples) override;
     base::Status flush() override { return {}; }
     base::Status finish() override { return {}; }
 
@@ -53,6 +59,12 @@ private:
     struct LabelHash {
         size_t operator()(const Label& label) const noexcept;
     };
+    struct FrameHash {
+        size_t operator()(const FrameRow& frame) const noexcept;
+    };
+    struct StackHash {
+        size_t operator()(const StackRow& stack) const noexcept;
+    };
     void dropUnusableSpans();
 
     SessionTables m_tables;
@@ -60,6 +72,9 @@ private:
     std::unordered_map<Label, uint32_t, LabelHash> m_labelIds;
     std::vector<base::HugeVector<SpanRecord>> m_spans; // per track
     std::vector<CounterSamples> m_counters;
+    std::unordered_map<FrameRow, uint32_t, FrameHash> m_frameIds;
+    std::unordered_map<StackRow, uint32_t, StackHash> m_stackIds;
+    std::vector<SampleTable> m_samples; // per series
     int64_t m_lostSpans = 0;
 };
 

@@ -25,6 +25,15 @@ struct CounterRecord {
     double value = 0;
 };
 
+struct SampleRecord {
+    TimeNs time = 0;     // ns since the session's origin; 0 in a series without times
+    int64_t weight = 0;  // in the unit of the series; may be negative in differences of profiles
+    StackId stack;       // none: the stack is not known
+    LabelId label;       // what the thread worked on: gives phase, layer and primitive
+    TrackId track;       // the thread; none when unknown
+    int32_t step = -1;   // StepRow.index, -1 outside steps
+};
+
 class SessionSink {
 public:
     virtual ~SessionSink() = default;
@@ -40,6 +49,10 @@ public:
     virtual void addStep(const StepRow& step) = 0;
     virtual void addSpans(TrackId track, std::span<const SpanRecord> spans) = 0;
     virtual void addCounterSamples(CounterId counter, std::span<const CounterRecord> samples) = 0;
+    virtual void addFrame(const FrameRow&) {}
+    virtual void addStack(const StackRow&) {}
+    virtual void addSeries(const SeriesRow&) {}
+    virtual void addSamples(SeriesId, std::span<const SampleRecord>) {}
     // Makes everything so far durable; called about twice a second. The first failure is kept and returned
     // again by every later call, so that a full disk stops the run with its message.
     virtual base::Status flush() = 0;

@@ -33,6 +33,7 @@ void repairTables(SessionTables& tables)
         keepBelow(label.name, tables.strings.size(), repaired);
         keepBelow(label.layer, tables.layers.size(), repaired);
         keepBelow(label.primitive, tables.primitives.size(), repaired);
+        keepBelow(label.category, tables.strings.size(), repaired);
         keepKnown(label.kind, kSpanKindCount, repaired);
         keepKnown(label.phase, kPhaseCount, repaired);
     }
@@ -42,6 +43,20 @@ void repairTables(SessionTables& tables)
     for (PrimitiveRow& primitive : tables.primitives) {
         keepBelow(primitive.layer, tables.layers.size(), repaired);
         keepKnown(primitive.phase, kPhaseCount, repaired);
+    }
+    for (Track& track : tables.tracks)
+        keepKnown(track.kind, kTrackKindCount, repaired);
+    for (SeriesRow& series : tables.series)
+        keepKnown(series.kind, kSeriesKindCount, repaired);
+    for (FrameRow& frame : tables.frames) {
+        keepBelow(frame.function, tables.strings.size(), repaired);
+        keepBelow(frame.module, tables.strings.size(), repaired);
+        keepBelow(frame.file, tables.strings.size(), repaired);
+        keepBelow(frame.primitive, tables.primitives.size(), repaired);
+    }
+    for (size_t i = 0; i < tables.stacks.size(); ++i) {
+        keepBelow(tables.stacks[i].parent, i, repaired);
+        keepBelow(tables.stacks[i].frame, tables.frames.size(), repaired);
     }
     const auto byIndex = [](const StepRow& a, const StepRow& b) { return a.index < b.index; };
     if (!std::is_sorted(tables.steps.begin(), tables.steps.end(), byIndex))

@@ -13,9 +13,12 @@
 namespace stepscope::session {
 
 using base::CounterId;
+using base::FrameId;
 using base::LabelId;
 using base::LayerId;
 using base::PrimitiveId;
+using base::SeriesId;
+using base::StackId;
 using base::StringId;
 using base::TimeNs;
 using base::TrackId;
@@ -49,8 +52,20 @@ enum class SpanKind : uint8_t {
     primitive = 4, // one execution of a backend primitive
     creation = 5,  // making primitives (compilation, tuning); a cost of the first step or of setup
     task = 6,      // work of a helper thread, e.g. a loader making one batch
+    // From here on found in traces of other tools.
+    operation = 7,   // host operator of a framework ("aten::mm")
+    call = 8,        // runtime or driver API call ("cudaLaunchKernel")
+    kernel = 9,      // on a device
+    copy = 10,       // memory copy on a device
+    fill = 11,       // memset on a device
+    synchronisation = 12, // waiting for the device, on the host or between streams
+    annotation = 13, // range named by the user (NVTX, record_function) on the host
+    deviceAnnotation = 14, // the same range as it shows on the device
+    function = 15,   // function of an interpreter ("train.py(12): step")
+    overhead = 16,   // of the tool that recorded
+    communication = 17, // collective between devices
 };
-inline constexpr int kSpanKindCount = 7;
+inline constexpr int kSpanKindCount = 18;
 std::string_view spanKindName(SpanKind kind);
 
 // Flags of a primitive, shown and coloured by the views. Bits are written to files: append only.
@@ -68,12 +83,85 @@ struct Label {
     Phase phase = Phase::none;
     LayerId layer;         // none outside layers
     PrimitiveId primitive; // set for kind primitive only
+    StringId category;     // as the file of another tool has it; none in recorded sessions
     friend bool operator==(const Label&, const Label&) = default;
 };
 
+// What a track stands for. The numeric values are written to files: append only.
+enum class TrackKind : uint8_t {
+    thread = 0,
+    stream = 1,       // queue of a device: kernels, copies
+    asynchronous = 2, // spans with a life of their own, on no thread
+    group = 3,        // a process or device as a whole, e.g. for counters and markers
+};
+inline constexpr int kTrackKindCount = 4;
+
+// One row of a timeline. Spans of one track nest; spans that overlap without nesting are put on further lanes, which
+// are tracks that differ in `lane` alone.
 struct Track {
-    std::string name;   // "training", "loader 0", ...
-    int64_t threadId = 0; // of the operating system; 0 when unknown
+    std::string name;     // "training", "loader 0", ...
+    int64_t threadId = 0; // of the operating system, or the number of the stream; 0 when unknown
+    TrackKind kind = TrackKind::thread;
+    int64_t processId = 0;
+    std::string process;  // its name; "" when unknown
+    std::string group;    // of the file it came from, e.g. "rank 1"; "" when there is only one
+    int32_t device = -1;  // of a stream; -1 on the host
+    int32_t lane = 0;     // above 0: for spans that overlapped those on the lanes before
+    int32_t sortIndex = 0; // lower first, then in table order
+};
+
+// What a frame is, for its colour and for filters. Bits are written to files: append only.
+enum FrameFlag : uint32_t {
+    kSlowPath = 1u << 0,      // reference code, reorders the library put in, creation within a warm step
+    kAllocation = 1u << 1,    // allocator or page fault
+    kGenerated = 1u << 2,     // code generated at run time
+    kLibraryCode = 1u << 3,   // in a shared library
+    kKernelMode = 1u << 4,    // in the operating system
+    kOwnCode = 1u << 5,       // in the program itself
+    kInlined = 1u << 6,       // inlined into its caller
+    kWaiting = 1u << 7,       // off the processor, or waiting in a loop of OpenMP
+    kApproximate = 1u << 8,   // found by searching the stack, not by exact rules
+    kTruncated = 1u << 9,     // the stack below (towards the thread's start) is missing
+    kFolded = 1u << 10,       // stands for several frames without names
+};
+
+// One place in the code. Equal rows are one frame.
+struct FrameRow {
+    StringId function;   // whole, demangled; for generated code the library's name of the kernel
+    StringId module;     // file name of the program or library, "" unknown
+    StringId file;       // source file, none when unknown
+    int32_t line = 0;    // 0 unknown
+    uint64_t address = 0; // in the module's file, 0 unknown or merged
+    uint32_t flags = 0;  // FrameFlag
+    PrimitiveId primitive; // of generated code whose primitive is known
+    friend bool operator==(const FrameRow&, const FrameRow&) = default;
+};
+
+// Stacks form a tree: each is one frame called from a parent stack. Parents stand before their children.
+struct StackRow {
+    StackId parent; // none: the outermost frame (the thread's start)
+    FrameId frame;
+    friend bool operator==(const StackRow&, const StackRow&) = default;
+};
+
+// How a series of samples was taken. The numeric values are written to files: append only.
+enum class SeriesKind : uint8_t {
+    other = 0,
+    cpuTime = 1,        // threads that run; weight in ns
+    wallTime = 2,       // every thread, running or not; weight in ns
+    allocatedBytes = 3,
+    allocations = 4,
+    hits = 5,           // of a counter or tracepoint
+};
+inline constexpr int kSeriesKindCount = 6;
+
+// One kind of weight that stacks were sampled by. Series are never added to each other.
+struct SeriesRow {
+    std::string name;    // "cpu time", "cycles", "alloc_space", ...
+    std::string unit;    // "ns", "bytes", "" for a plain count
+    SeriesKind kind = SeriesKind::other;
+    bool timed = true;   // false: the samples have no times (collapsed stacks)
+    bool isDefault = false; // shown first
 };
 
 struct StepRow {
@@ -138,6 +226,7 @@ struct QualityRow {
     std::string code;    // stable: "cut-short", "lost-spans", "damaged-chunk", ...
     int64_t count = 0;
     std::string message; // one English sentence
+    std::string places;  // the first places in an imported file: "line 12, byte 345; line 80, byte 2101"
 };
 
 } // namespace stepscope::session
