@@ -27,7 +27,8 @@ constexpr std::array<Names, kPhaseCount> kPhases{{
 
 constexpr std::array<std::string_view, kSpanKindCount> kKinds{
     "other", "step", "phase", "layer", "primitive", "creation", "task", "operation", "call", "kernel", "copy", "fill",
-    "synchronisation", "annotation", "device annotation", "function", "overhead", "communication"};
+    "synchronisation", "annotation", "device annotation", "function", "overhead", "communication",
+    "instant"};
 
 } // namespace
 

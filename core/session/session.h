@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/session/event_details.h"
 #include "core/session/sample_table.h"
 #include "core/session/span_table.h"
 #include "core/session/types.h"
@@ -47,6 +48,7 @@ struct LoadedColumns {
     SpanTable spans;
     std::vector<CounterSamples> counters; // one per CounterRow
     std::vector<SampleTable> samples;     // one per SeriesRow
+    DetailTable details;                  // of imported traces
     std::vector<QualityRow> quality;
 };
 
@@ -78,6 +80,7 @@ public:
     std::string_view environmentValue(std::string_view key) const; // "" when absent
 
     const SpanTable& spans() const { return columns().spans; }
+    const DetailTable& details() const { return columns().details; }
     const CounterSamples& counterSamples(CounterId id) const;
     const SampleTable& samples(SeriesId id) const; // empty for an invalid id
     // Quality of the small tables and, once loaded, of the columns.

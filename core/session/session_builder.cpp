@@ -193,11 +193,25 @@ SessionPtr SessionBuilder::build()
     while (m_tables.tracks.size() < m_spans.size())
         m_tables.tracks.push_back({fmt::format("track {}", m_tables.tracks.size()), 0});
     m_spans.resize(m_tables.tracks.size());
-    m_counters.resize(m_tables.counters.size());
-    m_samples.resize(m_tables.series.size());
     repairTables(m_tables);
     dropUnusableSpans();
-    LoadedColumns columns = nestSpans(std::move(m_spans), std::move(m_counters));
+    return finish(nestSpans(std::move(m_spans)));
+}
+
+SessionPtr SessionBuilder::build(SpanTable spans, DetailTable details)
+{
+    repairTables(m_tables);
+    LoadedColumns columns;
+    columns.spans = std::move(spans);
+    columns.details = std::move(details);
+    return finish(std::move(columns));
+}
+
+SessionPtr SessionBuilder::finish(LoadedColumns columns)
+{
+    m_counters.resize(m_tables.counters.size());
+    m_samples.resize(m_tables.series.size());
+    columns.counters = std::move(m_counters);
     columns.samples = std::move(m_samples);
     for (SampleTable& samples : columns.samples)
         sortSamples(samples);

@@ -50,6 +50,9 @@ public:
     // Ends building; the builder is empty afterwards. References that point nowhere are cleared and spans without
     // a known label left out; both are counted in quality.
     SessionPtr build();
+    // The same for an importer that made the columns of its spans itself (see EventBuilder). Spans of addSpans() must
+    // not have been given.
+    SessionPtr build(SpanTable spans, DetailTable details);
 
 private:
     struct StringHash { // lets intern() look up without making a string
@@ -66,6 +69,7 @@ private:
         size_t operator()(const StackRow& stack) const noexcept;
     };
     void dropUnusableSpans();
+    SessionPtr finish(LoadedColumns columns);
 
     SessionTables m_tables;
     std::unordered_map<std::string, uint32_t, StringHash, std::equal_to<>> m_stringIds;

@@ -78,12 +78,23 @@ void SpanSorter::sort(std::span<const SpanRecord> records, const SpanRows& rows)
     }
 }
 
-SpanRuns::SpanRuns(size_t expectedSpans, bool storedInOrder) : m_storedInOrder(storedInOrder)
+SpanRuns::SpanRuns(size_t expectedSpans, bool storedInOrder, bool withDetails)
+    : m_storedInOrder(storedInOrder), m_withDetails(withDetails)
 {
     m_table.start.reserve(expectedSpans);
     m_table.duration.reserve(expectedSpans);
     m_table.label.reserve(expectedSpans);
     m_table.step.reserve(expectedSpans);
+    if (withDetails) m_table.detail.reserve(expectedSpans);
+}
+
+void SpanRuns::resize(size_t rows)
+{
+    m_table.start.resize(rows);
+    m_table.duration.resize(rows);
+    m_table.label.resize(rows);
+    m_table.step.resize(rows);
+    if (m_withDetails) m_table.detail.resize(rows);
 }
 
 void SpanRuns::beginTrack()
@@ -95,13 +106,9 @@ void SpanRuns::beginTrack()
 SpanRows SpanRuns::beginRun(size_t count)
 {
     assert(!m_table.trackBegin.empty());
-    const size_t size = m_size + count;
-    m_table.start.resize(size);
-    m_table.duration.resize(size);
-    m_table.label.resize(size);
-    m_table.step.resize(size);
+    resize(m_size + count);
     return {m_table.start.data() + m_size, m_table.duration.data() + m_size, m_table.label.data() + m_size,
-            m_table.step.data() + m_size};
+            m_table.step.data() + m_size, m_withDetails ? m_table.detail.data() + m_size : nullptr};
 }
 
 void SpanRuns::endRun(size_t filled)
@@ -117,16 +124,15 @@ void SpanRuns::endRun(size_t filled)
             mergeLastTwo();
         }
     }
-    m_table.start.resize(m_size);
-    m_table.duration.resize(m_size);
-    m_table.label.resize(m_size);
-    m_table.step.resize(m_size);
+    resize(m_size);
 }
 
 void SpanRuns::addRun(std::span<const SpanRecord> records)
 {
     if (records.empty()) return;
-    m_sorter.sort(records, beginRun(records.size()));
+    const SpanRows rows = beginRun(records.size());
+    m_sorter.sort(records, rows);
+    if (rows.detail != nullptr) std::fill_n(rows.detail, records.size(), SpanTable::kNoDetail);
     endRun(records.size());
 }
 
@@ -172,6 +178,9 @@ void SpanRuns::mergeLastTwo()
     m_merge.resize(high - middle);
     for (size_t i = middle; i < high; ++i)
         m_merge[i - middle] = {t.start[i], t.duration[i], t.label[i], t.step[i]};
+    if (m_withDetails)
+        m_mergeDetail.assign(t.detail.begin() + static_cast<ptrdiff_t>(middle),
+                             t.detail.begin() + static_cast<ptrdiff_t>(high));
     size_t left = middle; // one past the next row of the earlier run
     size_t out = high;
     for (size_t i = m_merge.size(); i-- > 0;) {
@@ -187,12 +196,14 @@ void SpanRuns::mergeLastTwo()
             t.duration[out] = t.duration[left];
             t.label[out] = t.label[left];
             t.step[out] = t.step[left];
+            if (m_withDetails) t.detail[out] = t.detail[left];
         }
         --out;
         t.start[out] = span.start;
         t.duration[out] = span.duration;
         t.label[out] = span.label;
         t.step[out] = span.step;
+        if (m_withDetails) t.detail[out] = m_mergeDetail[i];
     }
 }
 
@@ -227,15 +238,28 @@ void SpanRuns::nestTrack(size_t begin, size_t end)
     }
 }
 
-SpanTable SpanRuns::finish()
+void SpanRuns::closeTracks()
 {
     endTrack();
     if (m_table.trackBegin.empty()) m_table.trackBegin.push_back(0);
     else m_table.trackBegin.push_back(m_size);
+}
+
+SpanTable SpanRuns::finish()
+{
+    closeTracks();
     m_table.parent.resize(m_size);
     for (size_t t = 0; t + 1 < m_table.trackBegin.size(); ++t)
         nestTrack(m_table.trackBegin[t], m_table.trackBegin[t + 1]);
     m_size = 0;
+    return std::move(m_table);
+}
+
+SpanTable SpanRuns::finishInLanes(LaneReport& report)
+{
+    closeTracks();
+    m_size = 0;
+    report = nestIntoLanes(m_table);
     return std::move(m_table);
 }
 

@@ -6,9 +6,13 @@
 // rows before it, which touches only the rows where the two overlap. Of spans with equal start and duration, the
 // one of the later run is the outer one, because a parent completes after its children; storedInOrder turns that
 // round for rows that were written in table order.
+//
+// With details the table has its `detail` column: the caller fills it for the runs that it fills itself, and addRun()
+// sets kNoDetail.
 #pragma once
 
 #include "core/session/session_sink.h"
+#include "core/session/span_lanes.h"
 #include "core/session/span_table.h"
 
 #include <cstdint>
@@ -23,6 +27,7 @@ struct SpanRows {
     TimeNs* duration = nullptr;
     uint32_t* label = nullptr;
     int32_t* step = nullptr;
+    uint32_t* detail = nullptr; // null when the table has no details
 };
 
 // Sorts records by (start, longer first, later record first). Linear for records in order of completion.
@@ -39,7 +44,7 @@ private:
 
 class SpanRuns {
 public:
-    explicit SpanRuns(size_t expectedSpans, bool storedInOrder = false);
+    explicit SpanRuns(size_t expectedSpans, bool storedInOrder = false, bool withDetails = false);
 
     // The rows that follow belong to the next track (the first call: track 0).
     void beginTrack();
@@ -52,20 +57,26 @@ public:
 
     // Merges what is left, computes parents and clips overlaps. The object is empty afterwards.
     SpanTable finish();
+    // The same, but spans that overlap go to further lanes, which are appended as tracks; nothing is clipped.
+    SpanTable finishInLanes(LaneReport& report);
     int64_t overlapping() const { return m_overlapping; } // clipped spans, known after finish()
 
 private:
     bool before(size_t a, size_t b) const;
+    void resize(size_t rows);
     void mergeLastTwo();
     void endTrack();
     void nestTrack(size_t begin, size_t end);
+    void closeTracks();
 
     SpanTable m_table;
     SpanSorter m_sorter;
     bool m_storedInOrder = false;
+    bool m_withDetails = false;
     size_t m_size = 0;               // filled rows
     std::vector<size_t> m_runBegins; // of the current track
     std::vector<SpanRecord> m_merge; // the moved part of the later run
+    std::vector<uint32_t> m_mergeDetail;
     int64_t m_overlapping = 0;
 };
 

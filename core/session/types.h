@@ -64,8 +64,9 @@ enum class SpanKind : uint8_t {
     function = 15,   // function of an interpreter ("train.py(12): step")
     overhead = 16,   // of the tool that recorded
     communication = 17, // collective between devices
+    instant = 18,    // a mark at one time: no length
 };
-inline constexpr int kSpanKindCount = 18;
+inline constexpr int kSpanKindCount = 19;
 std::string_view spanKindName(SpanKind kind);
 
 // Flags of a primitive, shown and coloured by the views. Bits are written to files: append only.
