@@ -47,7 +47,6 @@ struct RecordOptions {
     engine::TrainOptions train;
     int workers = 0;
     uint64_t seed = 0;
-    bool warmupGiven = false;
     bool noProfile = false, freshTuning = false, quiet = false;
 };
 
@@ -141,15 +140,6 @@ int failedRun(const base::Error& error, const DeferredWriter& writer, const std:
     return exitCodeOf(error, Stage::running);
 }
 
-// A short run keeps at least one step that counts, unless --warmup says otherwise.
-engine::TrainOptions trainOptions(const RecordOptions& options, const model::ModelFile& file)
-{
-    engine::TrainOptions train = options.train;
-    const int64_t steps = train.steps > 0 ? train.steps : train.epochs > 0 ? 0 : file.steps;
-    if (!options.warmupGiven && steps > 0) train.warmup = std::min(train.warmup, steps - 1);
-    return train;
-}
-
 // CLI11 reads a negative number into an unsigned one without complaint.
 std::string refuseNegative(const std::string& text)
 {
@@ -172,7 +162,8 @@ int run(const RecordOptions& options)
     }
     InterruptWatch interrupts; // before the first thread
     onednn::BackendSettings settings;
-    if (!options.freshTuning) settings.tuningFile = onednn::defaultTuningFile();
+    settings.tuningFile = onednn::defaultTuningFile();
+    settings.freshTuning = options.freshTuning;
     const std::unique_ptr<engine::Backend> backend = onednn::createBackend(settings);
     DeferredWriter writer(path);
     ProgressLine progress(options.quiet);
@@ -180,8 +171,7 @@ int run(const RecordOptions& options)
     for (auto& [key, value] : gpu::environment())
         environment.push_back({std::move(key), std::move(value)});
     engine::Trainer trainer;
-    const engine::TrainOptions train = trainOptions(options, *file);
-    const base::Status started = trainer.start(std::move(*file), train, *backend, options.noProfile ? nullptr : &writer,
+    const base::Status started = trainer.start(std::move(*file), options.train, *backend, options.noProfile ? nullptr : &writer,
         std::move(environment), [&](const engine::TrainStatus& status) { progress.update(status); });
     if (!started) {
         printError(started.error());
@@ -193,7 +183,11 @@ int run(const RecordOptions& options)
         const engine::TrainStatus last = progress.last();
         const std::string text = "trained without recording: " + resultText(*result)
             + fmt::format("median of the last steps {}\n", present::formatTime(last.medianStepNs));
-        return writeResult("", text) ? kOk : kFailed;
+        if (const base::Status written = writeResult("", text); !written) {
+            printError(written.error());
+            return exitCodeOf(written.error(), Stage::writing);
+        }
+        return kOk;
     }
     if (!writer.created()) {
         printNote("no step was run; nothing was recorded");
@@ -224,7 +218,7 @@ Command addRecordCommand(CLI::App& app)
     parser->add_flag("-q,--quiet", options->quiet, "No progress");
     parser->footer(kFooter);
     return {parser, [options, warmup, workers, seed] {
-                options->warmupGiven = warmup->count() > 0;
+                options->train.shortenWarmup = warmup->count() == 0;
                 if (workers->count() > 0) options->train.workers = options->workers;
                 if (seed->count() > 0) options->train.seed = options->seed;
                 return run(*options);

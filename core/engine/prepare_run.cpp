@@ -82,7 +82,7 @@ Status checkOptions(const TrainOptions& options)
     if (options.workers && (*options.workers < 0 || *options.workers > kMaxWorkers)) {
         return fail(invalid(fmt::format("{} loader workers; 0 to {} are possible", *options.workers, kMaxWorkers)));
     }
-    if (options.steps > 0 && options.warmup > options.steps) {
+    if (options.steps > 0 && options.warmup > options.steps && !options.shortenWarmup) {
         return fail(invalid(
             fmt::format("{} warm-up steps are more than the {} steps of the run", options.warmup, options.steps),
             "run more steps or fewer warm-up steps"));
@@ -154,7 +154,7 @@ Status TrainingRun::openDataSet()
 // Steps, epochs and batch size, now that the size of the data is known.
 Status TrainingRun::chooseSizes()
 {
-    const TrainOptions& options = m_inputs.options;
+    TrainOptions& options = m_inputs.options;
     const model::ModelFile& file = m_inputs.file;
     const int64_t samples = m_data.train->size();
     if (m_batchSize > samples) {
@@ -173,6 +173,7 @@ Status TrainingRun::chooseSizes()
                                             m_stepsPerEpoch, INT32_MAX)));
         m_totalSteps = epochs * m_stepsPerEpoch;
     }
+    if (options.shortenWarmup) options.warmup = std::min(options.warmup, m_totalSteps - 1);
     if (options.warmup > m_totalSteps) {
         return fail(
             invalid(fmt::format("{} warm-up steps are more than the {} steps of the run", options.warmup, m_totalSteps),

@@ -32,8 +32,12 @@ struct Trainer::Impl {
         } catch (const std::exception& e) {
             result = fail(ErrorCode::internal, fmt::format("training failed: {}", e.what()));
         }
-        meter.setState(result ? TrainState::finished : TrainState::failed,
-                       result ? "finished" : result.error().message);
+        try {
+            meter.setState(result ? TrainState::finished : TrainState::failed,
+                           result ? "finished" : result.error().message);
+        } catch (const std::exception& e) { // of the observer
+            if (result) result = fail(ErrorCode::internal, fmt::format("showing the progress failed: {}", e.what()));
+        }
         finished.store(true, std::memory_order_release);
     }
 };

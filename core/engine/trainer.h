@@ -19,6 +19,7 @@ struct TrainOptions {
     int64_t steps = 0;          // stop after so many steps (warm-up included); 0 = by epochs
     int64_t epochs = 0;         // 0 and steps == 0: the model file's own, else 1 epoch
     int64_t warmup = 5;         // first steps marked as warm-up
+    bool shortenWarmup = false; // a run that is too short for it keeps at least one step that counts; else an error
     int64_t batchSize = 0;      // 0 = the model file's
     int threads = 0;            // 0 = chosen by timing
     std::optional<int> workers; // overrides num_workers

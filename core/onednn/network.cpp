@@ -78,17 +78,12 @@ base::Result<std::unique_ptr<Plan>> OneDnnNetwork::makePlan(ParameterStore& stor
                                                             base::Progress progress)
 {
     auto plan = std::make_unique<Plan>(m_options.poisonMemory);
-    PlanBuilder::Context context;
-    context.engine = m_engine;
+    PlanBuilder::Context context = contextFor(store);
     context.stream = m_stream;
-    context.model = &m_file.model;
-    context.options = m_options;
     if (record) context.recording = m_recording;
-    context.parameters = &store;
     context.tuner = &m_tuner;
     context.memory = &m_memory;
     context.variant = variant;
-    context.maxThreads = m_maxThreads;
     context.wantInputGradient = m_wantInputGradient;
     context.stop = stop;
     context.notes = notes;
@@ -96,7 +91,8 @@ base::Result<std::unique_ptr<Plan>> OneDnnNetwork::makePlan(ParameterStore& stor
     PlanBuilder builder(std::move(context), *plan, batch);
     try {
         builder.build();
-        if (!store.committed()) store.commit();
+        if (!store.committed())
+            if (base::Status status = store.commit(); !status) return base::fail(status.error());
         return plan;
     } catch (const Stopped&) {
         return base::fail(ErrorCode::cancelled, "building was stopped");
@@ -109,15 +105,22 @@ base::Result<std::unique_ptr<Plan>> OneDnnNetwork::makePlan(ParameterStore& stor
     }
 }
 
-double OneDnnNetwork::stepTime(Plan& plan, ParameterStore& store, engine::Optimiser& optimiser)
+// What every builder of a plan of this network shares.
+PlanBuilder::Context OneDnnNetwork::contextFor(ParameterStore& store) const
 {
-    fillForTiming(plan.input);
     PlanBuilder::Context context;
     context.engine = m_engine;
     context.model = &m_file.model;
     context.options = m_options;
     context.parameters = &store;
     context.maxThreads = m_maxThreads;
+    return context;
+}
+
+double OneDnnNetwork::stepTime(Plan& plan, ParameterStore& store, engine::Optimiser& optimiser)
+{
+    fillForTiming(plan.input);
+    PlanBuilder::Context context = contextFor(store);
     if (plan.threads == 1) context.variant.threads = PlanVariant::Threads::one;
     PlanBuilder builder(std::move(context), plan, plan.batch);
     plan.update = Program();
@@ -235,13 +238,8 @@ base::Status OneDnnNetwork::build(std::stop_token stop, const base::Progress& pr
         if (!smaller) return base::fail(smaller.error());
         m_plans[size] = std::move(*smaller);
     }
-    PlanBuilder::Context context;
-    context.engine = m_engine;
-    context.model = &m_file.model;
-    context.options = m_options;
+    PlanBuilder::Context context = contextFor(*m_store);
     context.recording = m_recording;
-    context.parameters = m_store.get();
-    context.maxThreads = m_maxThreads;
     if (m_plan->threads == 1) context.variant.threads = PlanVariant::Threads::one;
     PlanBuilder(std::move(context), *m_plan, m_options.batchSize).buildUpdate(*m_optimiser);
     measureInfo(secondsSince(start));
@@ -335,9 +333,25 @@ base::Status OneDnnNetwork::update()
 
 // ---- values ----
 
+namespace {
+
+// Conversions of layouts may fail inside the library; its exceptions end here.
+template <class Convert>
+auto guarded(const Convert& convert) -> decltype(convert())
+{
+    try {
+        return convert();
+    } catch (const std::exception& e) {
+        return base::fail(ErrorCode::internal, fmt::format("a parameter could not be converted: {}", e.what()));
+    }
+}
+
+} // namespace
+
 base::Result<std::vector<float>> OneDnnNetwork::parameter(base::LayerId layer, int parameter) const
 {
-    if (const ParameterSlot* slot = m_store->find(layer, parameter)) return m_store->read(*slot, false);
+    if (const ParameterSlot* slot = m_store->find(layer, parameter))
+        return guarded([&]() -> base::Result<std::vector<float>> { return m_store->read(*slot, false); });
     if (const StateSlot* state = m_store->findState(layer, parameter)) return state->values;
     return base::fail(ErrorCode::notFound, fmt::format("layer {} has no parameter {}", layer.value, parameter));
 }
@@ -345,7 +359,7 @@ base::Result<std::vector<float>> OneDnnNetwork::parameter(base::LayerId layer, i
 base::Status OneDnnNetwork::setParameter(base::LayerId layer, int parameter, const std::vector<float>& values)
 {
     ParameterSlot* slot = m_store->find(layer, parameter);
-    if (slot != nullptr) return m_store->write(*slot, values);
+    if (slot != nullptr) return guarded([&] { return m_store->write(*slot, values); });
     if (const StateSlot* found = m_store->findState(layer, parameter)) {
         if (found->values.size() != values.size()) return base::fail(ErrorCode::invalidArgument, "wrong number of values");
         // In place: primitives hold the address.
@@ -357,7 +371,8 @@ base::Status OneDnnNetwork::setParameter(base::LayerId layer, int parameter, con
 
 base::Result<std::vector<float>> OneDnnNetwork::gradient(base::LayerId layer, int parameter) const
 {
-    if (const ParameterSlot* slot = m_store->find(layer, parameter)) return m_store->read(*slot, true);
+    if (const ParameterSlot* slot = m_store->find(layer, parameter))
+        return guarded([&]() -> base::Result<std::vector<float>> { return m_store->read(*slot, true); });
     return base::fail(ErrorCode::notFound, fmt::format("layer {} has no gradient {}", layer.value, parameter));
 }
 

@@ -41,6 +41,7 @@ private:
     base::Result<std::unique_ptr<Plan>> makePlan(ParameterStore& store, int64_t batch, const PlanVariant& variant, bool record,
                                                  std::stop_token stop, std::vector<std::string>* notes, base::Progress progress);
     base::Result<PlanVariant> chooseVariant(std::stop_token stop, const base::Progress& progress);
+    PlanBuilder::Context contextFor(ParameterStore& store) const;
     double stepTime(Plan& plan, ParameterStore& store, engine::Optimiser& optimiser);
     void measureInfo(double seconds);
     base::Status run(const Program& program, Operation::Mode mode);

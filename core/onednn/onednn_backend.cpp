@@ -19,7 +19,7 @@ std::string versionText()
     return fmt::format("{}.{}.{}", v->major, v->minor, v->patch);
 }
 
-const char* isaText(dnnl::cpu_isa isa)
+std::string isaText(dnnl::cpu_isa isa)
 {
     switch (isa) {
     case dnnl::cpu_isa::sse41: return "SSE4.1";
@@ -29,7 +29,7 @@ const char* isaText(dnnl::cpu_isa isa)
     case dnnl::cpu_isa::avx512_core: return "AVX-512";
     case dnnl::cpu_isa::avx512_core_vnni: return "AVX-512 + VNNI";
     case dnnl::cpu_isa::avx512_core_bf16: return "AVX-512 + BF16";
-    default: return "other";
+    default: return fmt::format("oneDNN ISA {:#x}", static_cast<unsigned>(isa)); // newer than this list
     }
 }
 
@@ -52,7 +52,8 @@ class OneDnnBackend final : public engine::Backend {
 public:
     explicit OneDnnBackend(BackendSettings settings)
         : m_memory(std::move(settings.tuningFile),
-                   fmt::format("{}/{}/{} cpus/oneDNN {}/", processorName(), isaText(dnnl::get_effective_cpu_isa()), availableThreads(), versionText()))
+                   fmt::format("{}/{}/{} cpus/oneDNN {}/", processorName(), isaText(dnnl::get_effective_cpu_isa()), availableThreads(), versionText()),
+                   settings.freshTuning ? TuningMemory::Start::fresh : TuningMemory::Start::remembering)
     {
         // The library's cache answers a request with the implementation made last for the same problem, so that "the second
         // implementation" would mean another one each time. We make every primitive once; the cache has nothing to give.

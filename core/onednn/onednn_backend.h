@@ -12,6 +12,7 @@ namespace stepscope::onednn {
 struct BackendSettings {
     // File that keeps the tuned choices for later runs; "" = only for the life of the backend.
     std::string tuningFile;
+    bool freshTuning = false; // times everything anew and then writes the file
 };
 
 std::unique_ptr<engine::Backend> createBackend(BackendSettings settings = {});

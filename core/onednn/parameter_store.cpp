@@ -111,7 +111,7 @@ const StateSlot* ParameterStore::findState(base::LayerId layer, int index) const
     return nullptr;
 }
 
-void ParameterStore::commit()
+base::Status ParameterStore::commit()
 {
     m_values = arena(m_size);
     m_gradients = arena(m_size);
@@ -119,8 +119,11 @@ void ParameterStore::commit()
         slot->value.set_data_handle(m_values.get() + slot->offset);
         slot->gradient.set_data_handle(m_gradients.get() + slot->offset);
         const auto& parameter = m_model.at(slot->layer).parameters[static_cast<size_t>(slot->index)];
-        (void)write(*slot, engine::initialValues(parameter, m_seed, static_cast<int>(slot->layer.value), slot->index));
+        const std::vector<float> values =
+            engine::initialValues(parameter, m_seed, static_cast<int>(slot->layer.value), slot->index);
+        if (base::Status status = write(*slot, values); !status) return status;
     }
+    return {};
 }
 
 std::vector<float> ParameterStore::read(const ParameterSlot& slot, bool gradient) const

@@ -48,7 +48,7 @@ public:
     const StateSlot* findState(base::LayerId layer, int index) const;
 
     bool committed() const { return m_values != nullptr; }
-    void commit();
+    base::Status commit();
 
     std::vector<std::unique_ptr<ParameterSlot>>& slots() { return m_slots; }
     float* values() { return m_values.get(); }

@@ -9,6 +9,7 @@
 #include "core/onednn/parameter_store.h"
 #include "core/onednn/program.h"
 #include "core/onednn/tuner.h"
+#include "core/onednn/tuning_memory.h"
 
 #include <functional>
 #include <memory>

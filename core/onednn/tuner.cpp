@@ -9,19 +9,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <sstream>
-#include <system_error>
-
-#include <unistd.h>
 
 namespace stepscope::onednn {
 namespace {
 
-// Counts up with every change of what is tried, so that choices of an older program are made again.
-constexpr const char* kFileHeader = "stepscope-tuning 2";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double nowNs()
@@ -37,61 +29,6 @@ size_t roundUp(size_t n) { return (n + 127) / 128 * 128 + 64; }
 std::string describe(const compat::Desc& desc)
 {
     return fmt::format("{}{}", fmt::join(compat::dimsOf(desc), "x"), compat::layoutText(desc));
-}
-
-TuningMemory::TuningMemory(std::string path, std::string machine) : m_path(std::move(path)), m_machine(std::move(machine))
-{
-    if (m_path.empty()) return;
-    std::ifstream in(m_path);
-    std::string line;
-    if (!std::getline(in, line) || line != kFileHeader) return;
-    while (std::getline(in, line)) { // "key<TAB>1 2 3"
-        const size_t tab = line.find('\t');
-        if (tab == std::string::npos) continue;
-        std::istringstream numbers(line.substr(tab + 1));
-        std::vector<int> choice;
-        for (int value = 0; numbers >> value;) choice.push_back(value);
-        if (!choice.empty()) m_choices.emplace(line.substr(0, tab), std::move(choice));
-    }
-}
-
-TuningMemory::~TuningMemory() { (void)save(); }
-
-std::optional<std::vector<int>> TuningMemory::find(const std::string& key) const
-{
-    const auto it = m_choices.find(m_machine + key);
-    if (it == m_choices.end()) return std::nullopt;
-    return it->second;
-}
-
-void TuningMemory::store(const std::string& key, std::vector<int> choice)
-{
-    m_choices[m_machine + key] = std::move(choice);
-    m_changed = true;
-}
-
-base::Status TuningMemory::save()
-{
-    if (m_path.empty() || !m_changed) return {};
-    const std::filesystem::path path(m_path);
-    std::error_code ignored;
-    std::filesystem::create_directories(path.parent_path(), ignored);
-    // Written beside and renamed, so that a second process never reads half a file.
-    const std::string partial = fmt::format("{}.{}", m_path, ::getpid());
-    {
-        std::ofstream out(partial);
-        out << kFileHeader << '\n';
-        for (const auto& [key, choice] : m_choices) out << key << '\t' << fmt::format("{}", fmt::join(choice, " ")) << '\n';
-        if (!out.flush()) {
-            std::filesystem::remove(partial, ignored);
-            return base::fail(base::ErrorCode::io, "the tuning memory could not be written", {.file = m_path});
-        }
-    }
-    std::error_code error;
-    std::filesystem::rename(partial, path, error);
-    if (error) return base::fail(base::ErrorCode::io, error.message(), {.file = m_path});
-    m_changed = false;
-    return {};
 }
 
 Tuner::Tuner(dnnl::engine engine) : m_engine(std::move(engine)), m_stream(m_engine), m_memory(nullptr, &std::free) {}

@@ -1,18 +1,12 @@
-// Tuner: times primitives on scratch memory and remembers which choice won.
+// Tuner: times primitives on scratch memory.
 // Owner: core/onednn. Thread: the building thread. Units: nanoseconds.
-//
-// Timed choices differ from run to run, and with them the last bits of every result. A choice is therefore remembered by a key
-// that describes the problem, in memory and, when a file is given, across processes: later runs on the same machine use the
-// same primitives, start faster and give the same bits.
 #pragma once
 
-#include "core/base/result.h"
 #include "core/onednn/compat.h"
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,25 +14,6 @@
 namespace stepscope::onednn {
 
 using TimingArguments = std::vector<std::pair<int, compat::Desc>>;
-
-// Remembered choices: text -> numbers.
-class TuningMemory {
-public:
-    // Reads `path` if it exists; a foreign or damaged file is ignored and replaced. "" = in memory only. `machine` names what the
-    // choices depend on besides the problem: library version, instruction set, processor.
-    TuningMemory(std::string path, std::string machine);
-    ~TuningMemory(); // writes what is new, if it can
-
-    std::optional<std::vector<int>> find(const std::string& key) const;
-    void store(const std::string& key, std::vector<int> choice);
-    base::Status save();
-
-private:
-    std::string m_path;
-    std::string m_machine;
-    std::map<std::string, std::vector<int>> m_choices;
-    bool m_changed = false;
-};
 
 class Tuner {
 public:
@@ -70,7 +45,7 @@ private:
     std::map<std::string, double> m_reorders;
 };
 
-// Text that identifies a descriptor: dims, layout.
+// Text that identifies a descriptor, for keys of the TuningMemory: dims, layout.
 std::string describe(const compat::Desc& desc);
 
 } // namespace stepscope::onednn

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <span>
 
 namespace stepscope::present {
 
@@ -41,28 +43,54 @@ std::vector<double> niceTicks(double low, double high, int maximum)
     }
 }
 
+namespace {
+
+// The factors of every decade, densest first; far apart enough on a logarithmic axis to be drawn one by one.
+const std::initializer_list<double> kLogFactors[] = {
+    {1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9}, {1, 1.5, 2, 3, 4, 5, 7}, {1, 2, 3, 5}, {1, 2, 5}, {1, 3}, {1}};
+
+std::vector<double> logTicks(double low, double high, std::span<const double> factors, int everyDecade)
+{
+    std::vector<double> ticks;
+    const int first = static_cast<int>(std::floor(std::log10(low))), last = static_cast<int>(std::floor(std::log10(high)));
+    for (int decade = first; decade <= last; ++decade) {
+        if (decade % everyDecade != 0) continue;
+        for (const double factor : factors) {
+            const double value = factor * std::pow(10.0, decade);
+            if (value >= low * (1 - 1e-12) && value <= high * (1 + 1e-12)) ticks.push_back(value);
+        }
+    }
+    return ticks;
+}
+
+// True when no two neighbours stand closer than 1 / maximum of the axis.
+bool fits(const std::vector<double>& ticks, double low, double high, int maximum)
+{
+    if (static_cast<int>(ticks.size()) > maximum) return false;
+    const double closest = std::log(high / low) / maximum * (1 - 1e-9);
+    for (size_t i = 1; i < ticks.size(); ++i)
+        if (std::log(ticks[i] / ticks[i - 1]) < closest) return false;
+    return true;
+}
+
+} // namespace
+
 std::vector<double> niceLogTicks(double low, double high, int maximum)
 {
     if (!usable(low, high, maximum) || !(low > 0)) return {};
-    const int firstDecade = static_cast<int>(std::floor(std::log10(low))), lastDecade = static_cast<int>(std::floor(std::log10(high)));
-    const auto collect = [&](std::initializer_list<double> factors, int everyDecade) {
-        std::vector<double> ticks;
-        for (int decade = firstDecade; decade <= lastDecade; ++decade) {
-            if (decade % everyDecade != 0) continue;
-            for (const double factor : factors) {
-                const double value = factor * std::pow(10.0, decade);
-                if (value >= low * (1 - 1e-12) && value <= high * (1 + 1e-12)) ticks.push_back(value);
-            }
-        }
-        return ticks;
-    };
-    std::vector<double> ticks = collect({1, 2, 5}, 1);
-    if (ticks.size() < 3) return niceTicks(low, high, maximum); // less than a decade: linear steps are denser
-    const auto tooMany = [&] { return static_cast<int>(ticks.size()) > maximum; };
-    for (int every = 1; tooMany() && every <= lastDecade - firstDecade + 1; ++every)
-        ticks = collect({1}, every);
-    if (tooMany()) ticks.resize(static_cast<size_t>(maximum));
-    return ticks;
+    const std::vector<double> linear = niceTicks(low, high, maximum);
+    const bool narrow = high < 2 * low; // there, linear steps are as good as evenly spaced
+    if (narrow) return linear;
+    for (const std::initializer_list<double>& factors : kLogFactors) {
+        const std::vector<double> ticks = logTicks(low, high, factors, 1);
+        if (!ticks.empty() && fits(ticks, low, high, maximum)) return ticks;
+    }
+    const std::array one{1.0};
+    for (int every = 2; every <= 700; ++every) {
+        const std::vector<double> ticks = logTicks(low, high, one, every);
+        if (!ticks.empty() && static_cast<int>(ticks.size()) <= maximum) return ticks;
+    }
+    return {linear.empty() ? low : linear.back()};
 }
 
 std::vector<std::string> timeTickLabels(const std::vector<double>& ticksNs)

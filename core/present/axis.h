@@ -16,7 +16,8 @@ struct Tick {
 
 // Steps of 1, 2 or 5 times a power of ten, at most `maximum` of them, all within low..high.
 std::vector<double> niceTicks(double low, double high, int maximum);
-// For logarithmic axes: 1, 2, 5 per decade, thinned to `maximum`; low > 0.
+// For logarithmic axes, low > 0: the densest of 1, 1.2 .. 9 / 1, 1.5, 2, 3, 4, 5, 7 / 1, 2, 3, 5 / 1, 2, 5 / 1, 3 / 1 per
+// decade whose neighbours are at least 1 / maximum of the axis apart; linear steps for less than a factor of two.
 std::vector<double> niceLogTicks(double low, double high, int maximum);
 // Labels of durations (ns) on one axis: one common unit with just enough decimals to tell the ticks apart.
 std::vector<std::string> timeTickLabels(const std::vector<double>& ticksNs);

@@ -122,6 +122,7 @@ engine::TrainOptions RunOptions::options() const
     engine::TrainOptions options;
     (m_unit->currentIndex() == 1 ? options.epochs : options.steps) = m_length->value();
     options.warmup = m_warmup->value();
+    options.shortenWarmup = !m_warmupChosen;
     options.batchSize = m_batch->value();
     options.threads = m_threads->value();
     if (m_workers->value() >= 0) options.workers = m_workers->value();

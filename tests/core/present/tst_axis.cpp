@@ -59,7 +59,7 @@ void TestAxis::ticksAreExact()
 
 void TestAxis::logarithmicTicksFallOnDecades()
 {
-    QCOMPARE(niceLogTicks(1, 100, 10), (std::vector<double>{1, 2, 5, 10, 20, 50, 100}));
+    QCOMPARE(niceLogTicks(1, 100, 7), (std::vector<double>{1, 2, 5, 10, 20, 50, 100}));
     QCOMPARE(niceLogTicks(1, 100, 4), (std::vector<double>{1, 10, 100}));
     QVERIFY(niceLogTicks(1, 1e12, 4).size() <= 4);
     QVERIFY(niceLogTicks(0, 10, 4).empty());
@@ -68,6 +68,8 @@ void TestAxis::logarithmicTicksFallOnDecades()
 void TestAxis::lessThanADecadeGetsLinearTicks()
 {
     QCOMPARE(niceLogTicks(2.5, 4, 4), (std::vector<double>{2.5, 3, 3.5, 4}));
+    // 1 to 4: log10(2 / 1.5) = 0.125 is more than a sixth of log10(4) = 0.602, log10(4 / 3) = 0.125 as well.
+    QCOMPARE(niceLogTicks(1, 4, 6), (std::vector<double>{1, 1.5, 2, 3, 4}));
 }
 
 void TestAxis::labelsOfOneAxisDiffer_data()
