@@ -122,8 +122,6 @@ bool LayerPass::isContainer(size_t layer) const
     return layer + 1 < m_layers && m_session.layers()[layer + 1].parent.index() == layer;
 }
 
-double rate(int64_t amount, double ns) { return ns > 0 ? static_cast<double>(amount) * 1e9 / ns : 0; }
-
 void LayerPass::appendLayer(size_t layer, LayerReport& report)
 {
     const session::LayerRow& source = m_session.layers()[layer];
@@ -142,10 +140,13 @@ void LayerPass::appendLayer(size_t layer, LayerReport& report)
     row.total = finish(kTotal);
     row.own = finish(kOwn);
     row.count = m_count[layer];
-    row.forwardFlopPerSecond = rate(source.forwardFlop, row.forward.median);
-    row.backwardFlopPerSecond = rate(source.backwardFlop, row.backward.median);
-    row.forwardBytesPerSecond = rate(source.forwardBytes, row.forward.median);
-    row.backwardBytesPerSecond = rate(source.backwardBytes, row.backward.median);
+    const auto rate = [](int64_t amountPerStep, const RowTime& time) {
+        return ratePerSecond(static_cast<double>(amountPerStep), time, 1);
+    };
+    row.forwardFlopPerSecond = rate(source.forwardFlop, row.forward);
+    row.backwardFlopPerSecond = rate(source.backwardFlop, row.backward);
+    row.forwardBytesPerSecond = rate(source.forwardBytes, row.forward);
+    row.backwardBytesPerSecond = rate(source.backwardBytes, row.backward);
     if (row.forward.median > 0) row.backwardOverForward = row.backward.median / row.forward.median;
     row.slow = m_slow[layer];
     row.parameters = source.parameters;

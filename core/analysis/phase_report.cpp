@@ -53,8 +53,6 @@ std::vector<BesideRow> besideRows(const session::Session& session, const SpanFil
     return rows;
 }
 
-double perSecond(double amount, base::TimeNs time) { return time > 0 ? amount * 1e9 / static_cast<double>(time) : 0; }
-
 } // namespace
 
 PhaseReport phaseReport(const session::Session& session, const SpanFilter& filter, std::stop_token stop, const base::Progress& progress)
@@ -97,8 +95,8 @@ PhaseReport phaseReport(const session::Session& session, const SpanFilter& filte
         row.remainder = remainder;
         if (!remainder) {
             row.count = count[key];
-            row.flopPerSecond = perSecond(flop[key], times.total());
-            row.bytesPerSecond = perSecond(bytes[key], times.total());
+            row.flopPerSecond = ratePerSecond(flop[key], row.time, report.steps.count);
+            row.bytesPerSecond = ratePerSecond(bytes[key], row.time, report.steps.count);
         }
         report.rows.push_back(std::move(row));
     };

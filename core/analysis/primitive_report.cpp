@@ -28,7 +28,8 @@ struct Keys {
     }
 };
 
-PrimitiveReportRow primitiveRow(const session::PrimitiveRow& source, base::PrimitiveId id, RowTime time, int64_t count)
+PrimitiveReportRow primitiveRow(const session::PrimitiveRow& source, base::PrimitiveId id, RowTime time, int64_t count,
+                                int64_t steps)
 {
     PrimitiveReportRow row;
     row.primitive = id;
@@ -42,11 +43,8 @@ PrimitiveReportRow primitiveRow(const session::PrimitiveRow& source, base::Primi
     row.threads = source.threads;
     row.time = time;
     row.count = count;
-    if (time.total > 0) {
-        const double perNs = static_cast<double>(count) * 1e9 / static_cast<double>(time.total);
-        row.flopPerSecond = static_cast<double>(source.flop) * perNs;
-        row.bytesPerSecond = static_cast<double>(source.bytes) * perNs;
-    }
+    row.flopPerSecond = ratePerSecond(static_cast<double>(source.flop) * static_cast<double>(count), time, steps);
+    row.bytesPerSecond = ratePerSecond(static_cast<double>(source.bytes) * static_cast<double>(count), time, steps);
     return row;
 }
 
@@ -92,7 +90,8 @@ PrimitiveReport primitiveReport(const session::Session& session, const SpanFilte
     const auto finish = [&](Series& times) { return times.finish(pass.steps(), pass.all()); };
     for (uint32_t key = 0; key < keys.primitives; ++key) {
         if (count[key] == 0 && series[key].total() == 0) continue;
-        report.rows.push_back(primitiveRow(session.primitives()[key], base::PrimitiveId(key), finish(series[key]), count[key]));
+        report.rows.push_back(primitiveRow(session.primitives()[key], base::PrimitiveId(key), finish(series[key]), count[key],
+                                           report.steps.count));
         const auto phase = static_cast<size_t>(session.primitives()[key].phase);
         if (phase < hasPrimitives.size()) hasPrimitives[phase] = true;
     }

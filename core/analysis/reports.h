@@ -26,6 +26,10 @@ struct RowTime {
     double share = 0;       // total / total of the steps
 };
 
+// The one rule for rates: the amount of one step over the median time of a step. For work that is in less than half
+// of the steps (the median is 0) the amount over the total time; 0 when unknown. `amount` is that of all `steps`.
+double ratePerSecond(double amount, const RowTime& time, int64_t steps);
+
 struct StepStatistics {
     stats::Summary duration;        // ns, over the selected steps
     int64_t count = 0;              // selected steps
@@ -47,7 +51,7 @@ struct PhaseRow {
     std::string name;          // "forward", or "between phases"
     RowTime time;
     int64_t count = 0;         // phase spans
-    double flopPerSecond = 0;  // by the primitives' own numbers; 0 when unknown
+    double flopPerSecond = 0;  // ratePerSecond() by the primitives' own numbers
     double bytesPerSecond = 0;
     bool remainder = false;
 };
@@ -100,7 +104,7 @@ struct PrimitiveReportRow {
     int threads = 0;
     RowTime time;
     int64_t count = 0;           // executions
-    double flopPerSecond = 0;    // flop * count / time; 0 when unknown
+    double flopPerSecond = 0;    // ratePerSecond() of flop * count
     double bytesPerSecond = 0;
     bool remainder = false;
 };

@@ -5,6 +5,12 @@
 
 namespace stepscope::analysis {
 
+double ratePerSecond(double amount, const RowTime& time, int64_t steps)
+{
+    if (time.median > 0 && steps > 0) return amount / static_cast<double>(steps) * 1e9 / time.median;
+    return time.total > 0 ? amount * 1e9 / static_cast<double>(time.total) : 0;
+}
+
 StepStatistics stepStatistics(const session::Session& session, const SpanFilter& filter)
 {
     const StepSelection selection(session, filter);

@@ -56,7 +56,7 @@ public:
         Value dx = builder.allocate(m_inputDesc);
         PrimitiveArguments arguments{{DNNL_ARG_DIFF_DST, dy.memory}, {DNNL_ARG_DIFF_SRC, dx.memory}};
         if (isMax()) arguments.push_back({DNNL_ARG_WORKSPACE, m_workspace.memory});
-        builder.add({"input gradient", "pooling"}, pick, std::move(arguments), windowFlop());
+        builder.add({"input gradient", "pooling"}, pick, std::move(arguments), backwardFlop());
         return dx;
     }
 
@@ -117,7 +117,7 @@ private:
                             [shape = m_own->shape, in = dy.data(), y = m_afterRelu ? m_y.data() : nullptr, out = dx.data(), won = reinterpret_cast<int32_t*>(m_own->winner.data())](int t) {
                                 maxPoolBackward(shape, in, won, y, out, t);
                             },
-                            m_own->backwardThreads, windowFlop(), static_cast<int64_t>(m_inputDesc.get_size() + 2 * m_y.desc.get_size()));
+                            m_own->backwardThreads, backwardFlop(), static_cast<int64_t>(m_inputDesc.get_size() + 2 * m_y.desc.get_size()));
         return dx;
     }
 
@@ -134,6 +134,9 @@ private:
     {
         return model::product(compat::dimsOf(m_y.desc)) * model::product(m_kernel);
     }
+
+    // As the cost model of the layers counts: a maximum hands one value on, a mean spreads it over the window.
+    int64_t backwardFlop() const { return isMax() ? model::product(compat::dimsOf(m_y.desc)) : windowFlop(); }
 
     void setGeometry(const Value& x)
     {

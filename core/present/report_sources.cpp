@@ -22,8 +22,8 @@ void addTimeColumns(MemoryTable& table)
 
 void addRateColumns(MemoryTable& table, const std::string& of)
 {
-    table.addColumn(CellFormat::flopRate, "flop_per_s", "FLOP rate", "Floating-point operations per second " + of);
-    table.addColumn(CellFormat::byteRate, "bytes_per_s", "Memory rate", "Bytes per second " + of);
+    table.addColumn(CellFormat::flopRate, "flop_per_s", "FLOP rate", "Floating-point operations per second " + of + ", at the median");
+    table.addColumn(CellFormat::byteRate, "bytes_per_s", "Memory rate", "Bytes per second " + of + ", at the median");
 }
 
 std::string flagText(uint32_t flags)
@@ -47,6 +47,16 @@ bool oddRatio(const analysis::LayerReportRow& row)
     return !row.container && row.total.share >= 0.01 && ratio > 0 && (ratio < 1 || ratio > 3);
 }
 
+// Why the name of a layer is red; also a column of its own.
+std::string layerNote(const analysis::LayerReportRow& row)
+{
+    std::string note;
+    if (row.slow > 0) note = "slow path " + formatTime(static_cast<double>(row.slow));
+    if (oddRatio(row))
+        note += fmt::format("{}backward {} x forward", note.empty() ? "" : ", ", formatNumber(row.backwardOverForward, 3));
+    return note;
+}
+
 std::string layerTip(const analysis::LayerReportRow& row)
 {
     if (!row.layer.valid()) return row.remainder ? "Time that no layer's probe covers" : "Not part of a layer";
@@ -63,7 +73,7 @@ TableRow layerTableRow(const analysis::LayerReportRow& row, bool tree)
     const bool timed = row.total.total > 0;
     const auto median = [](const RowTime& time) { return time.total > 0 ? time.median : kEmptyCell; };
     TableRow out;
-    out.texts = {row.name, row.type, row.text};
+    out.texts = {row.name, row.type, row.text, layerNote(row)};
     out.numbers = {median(row.forward), median(row.backward), median(row.update), median(row.total), timed ? row.total.mean : kEmptyCell,
         static_cast<double>(row.total.total), tree ? row.total.share : row.own.share, known(row.forwardFlopPerSecond),
         known(row.backwardFlopPerSecond), known(row.forwardBytesPerSecond), known(row.backwardBytesPerSecond),
@@ -115,13 +125,15 @@ std::unique_ptr<TableSource> makeLayerTable(analysis::LayerReport report, bool c
     table->addColumn(CellFormat::share, "share", "Share",
         containers ? "Part of the time of all selected steps, layers inside included"
                    : "Part of the time of all selected steps; the column sums to 100 %");
-    table->addColumn(CellFormat::flopRate, "forward_flop_per_s", "Forward rate", "Floating-point operations per second, forward");
-    table->addColumn(CellFormat::flopRate, "backward_flop_per_s", "Backward rate", "Floating-point operations per second, backward");
+    table->addColumn(CellFormat::flopRate, "forward_flop_per_s", "Forward rate", "Floating-point operations per second, forward, at the median");
+    table->addColumn(CellFormat::flopRate, "backward_flop_per_s", "Backward rate", "Floating-point operations per second, backward, at the median");
     table->addColumn(CellFormat::byteRate, "forward_bytes_per_s", "Forward memory", "Least memory traffic per second, forward");
     table->addColumn(CellFormat::byteRate, "backward_bytes_per_s", "Backward memory", "Least memory traffic per second, backward");
     table->addColumn(CellFormat::ratio, "backward_over_forward", "Bwd/fwd", "Backward over forward, of the medians; 1 to 3 is usual");
     table->addColumn(CellFormat::count, "parameters", "Parameters", "Trainable values");
     table->addColumn(CellFormat::time, "slow_ns", "Slow paths", "Time in reference code, reorders and creation of primitives, in all selected steps");
+    table->addColumn(CellFormat::text, "note", "Note",
+                     "Why the name is red: time in slow paths, or backward takes less than 1 or more than 3 times as long as forward");
     for (const analysis::LayerReportRow& row : report.rows) {
         // A container's own time is a row of its own, so that the shares sum to 1 without it.
         if (row.container && !containers) {

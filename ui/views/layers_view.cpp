@@ -14,7 +14,7 @@ QWidget* makeLayersView(const ViewContext& context, QWidget* parent)
     auto* dock = new ReportDock(
         context, make, QCoreApplication::translate("views", "Forward, backward and update time of every layer, once a session is open."),
         parent);
-    dock->table().setLeadingColumns({"forward_median_ns", "backward_median_ns", "update_median_ns", "share", "forward_flop_per_s",
+    dock->table().setLeadingColumns({"forward_median_ns", "backward_median_ns", "update_median_ns", "share", "note", "forward_flop_per_s",
                                      "backward_flop_per_s"});
     return dock;
 }

@@ -155,6 +155,7 @@ private:
         connect(&m_runs, &state::RunController::stateChanged, this, [this] { refresh(); });
         connect(&m_runs, &state::RunController::finished, this, [this] { refresh(); });
         connect(&m_runs, &state::RunController::statusChanged, m_progress, &RunProgress::refresh);
+        connect(&m_workbench, &state::Workbench::sessionChanged, this, [this] { takeModelOfSession(); });
         connect(&m_workbench, &state::Workbench::modelRequested, this, [this](const QString& path) { loadFile(path); });
         connect(&m_theme, &theme::Theme::changed, this, [this] {
             tint();
@@ -176,6 +177,20 @@ private:
     void openFirstSample()
     {
         if (!m_firstSample.isEmpty()) loadFile(m_firstSample);
+    }
+
+    // The panel follows the session that is shown, unless the user has changed the text or a run is going on.
+    void takeModelOfSession()
+    {
+        const session::SessionPtr& session = m_workbench.session();
+        if (session == nullptr || session->modelText().empty() || m_runs.active() || m_editor->document()->isModified()) return;
+        const QString text = QString::fromStdString(session->modelText());
+        if (text == m_editor->toPlainText()) return;
+        m_path.clear();
+        m_editor->setPlainText(text);
+        m_editor->document()->setModified(false);
+        m_loaded = true;
+        check();
     }
 
     void askForFile()
