@@ -15,7 +15,7 @@ namespace stepscope::present {
 struct HistogramViewport {
     double width = 0, height = 0;                                 // of the whole widget
     double left = 56, right = 16, top = 24, bottom = 32;          // margins for labels
-    double pixelsPerLabel = 90;                                   // room for one label of the x axis
+    double pixelsPerLabel = 64;                                   // room for one label of the x axis
 };
 
 struct HistogramBar {

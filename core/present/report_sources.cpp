@@ -47,11 +47,17 @@ bool oddRatio(const analysis::LayerReportRow& row)
     return !row.container && row.total.share >= 0.01 && ratio > 0 && (ratio < 1 || ratio > 3);
 }
 
+// Slow paths that cost something: a small conversion of layouts is no reason to look.
+bool slowMatters(const analysis::LayerReportRow& row)
+{
+    return static_cast<double>(row.slow) > 0.02 * static_cast<double>(row.total.total);
+}
+
 // Why the name of a layer is red; also a column of its own.
 std::string layerNote(const analysis::LayerReportRow& row)
 {
     std::string note;
-    if (row.slow > 0) note = "slow path " + formatTime(static_cast<double>(row.slow));
+    if (slowMatters(row)) note = "slow path " + formatTime(static_cast<double>(row.slow));
     if (oddRatio(row))
         note += fmt::format("{}backward {} x forward", note.empty() ? "" : ", ", formatNumber(row.backwardOverForward, 3));
     return note;
@@ -81,7 +87,7 @@ TableRow layerTableRow(const analysis::LayerReportRow& row, bool tree)
         row.slow > 0 ? static_cast<double>(row.slow) : kEmptyCell};
     out.layer = row.layer;
     out.colour = row.layer.valid() ? ColourClass::other : row.remainder ? ColourClass::remainder : phaseColour(row.phase);
-    out.emphasised = row.slow > 0 || oddRatio(row);
+    out.emphasised = slowMatters(row) || oddRatio(row);
     out.subdued = row.remainder;
     out.indent = tree ? row.depth : 0;
     out.tip = layerTip(row);
@@ -133,7 +139,7 @@ std::unique_ptr<TableSource> makeLayerTable(analysis::LayerReport report, bool c
     table->addColumn(CellFormat::count, "parameters", "Parameters", "Trainable values");
     table->addColumn(CellFormat::time, "slow_ns", "Slow paths", "Time in reference code, reorders and creation of primitives, in all selected steps");
     table->addColumn(CellFormat::text, "note", "Note",
-                     "Why the name is red: time in slow paths, or backward takes less than 1 or more than 3 times as long as forward");
+                     "Why the name is red: more than 2 % of its time in slow paths, or backward takes less than 1 or more than 3 times as long as forward");
     for (const analysis::LayerReportRow& row : report.rows) {
         // A container's own time is a row of its own, so that the shares sum to 1 without it.
         if (row.container && !containers) {

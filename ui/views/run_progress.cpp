@@ -31,10 +31,11 @@ QLabel* number(QWidget* parent)
     return label;
 }
 
-QLabel* caption(const QString& text, QWidget* parent)
+QLabel* caption(const QString& text, const QString& tip, QWidget* parent)
 {
     auto* label = new QLabel(text, parent);
     label->setForegroundRole(QPalette::PlaceholderText);
+    label->setToolTip(tip);
     return label;
 }
 
@@ -66,14 +67,14 @@ RunProgress::RunProgress(const state::RunController& runs, const theme::Theme& t
     grid->setVerticalSpacing(3);
     grid->addWidget(m_bar, 0, 0, 1, 2);
     grid->addWidget(m_state, 1, 0, 1, 2);
-    grid->addWidget(caption(tr("Step time, median of the last 256"), this), 2, 0);
-    grid->addWidget(caption(tr("Loss, mean of the last half second"), this), 2, 1);
+    grid->addWidget(caption(tr("Step time"), tr("Median of the last 256 steps"), this), 2, 0);
+    grid->addWidget(caption(tr("Loss"), tr("Mean over the steps of the last half second"), this), 2, 1);
     grid->addWidget(m_stepTime, 3, 0);
     grid->addWidget(m_loss, 3, 1);
     grid->addWidget(m_stepLine, 4, 0);
     grid->addWidget(m_lossLine, 4, 1);
-    grid->addWidget(caption(tr("Throughput, last half second"), this), 5, 0);
-    grid->addWidget(caption(tr("Test accuracy"), this), 5, 1);
+    grid->addWidget(caption(tr("Throughput"), tr("Over the last half second, with everything between the steps"), this), 5, 0);
+    grid->addWidget(caption(tr("Test accuracy"), tr("After the last whole epoch"), this), 5, 1);
     grid->addWidget(m_throughput, 6, 0);
     grid->addWidget(m_accuracy, 6, 1);
     grid->setColumnStretch(0, 1);
