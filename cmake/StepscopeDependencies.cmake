@@ -15,6 +15,8 @@ find_package(SQLite3 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(libdw REQUIRED IMPORTED_TARGET libdw) # elfutils: names and lines of code
+pkg_check_modules(libelf REQUIRED IMPORTED_TARGET libelf)
 find_package(OpenMP REQUIRED)
 
 if(STEPSCOPE_GUI OR STEPSCOPE_TESTS)
