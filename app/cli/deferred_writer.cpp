@@ -93,6 +93,26 @@ void DeferredWriter::addCounterSamples(base::CounterId counter, std::span<const 
     });
 }
 
+void DeferredWriter::addFrame(const session::FrameRow& frame)
+{
+    pass([frame](SessionSink& sink) { sink.addFrame(frame); });
+}
+void DeferredWriter::addStack(const session::StackRow& stack)
+{
+    pass([stack](SessionSink& sink) { sink.addStack(stack); });
+}
+void DeferredWriter::addSeries(const session::SeriesRow& series)
+{
+    pass([series](SessionSink& sink) { sink.addSeries(series); });
+}
+void DeferredWriter::addSamples(base::SeriesId series, std::span<const session::SampleRecord> samples)
+{
+    if (m_writer != nullptr) return m_writer->addSamples(series, samples);
+    pass([series, kept = std::vector<session::SampleRecord>(samples.begin(), samples.end())](SessionSink& sink) {
+        sink.addSamples(series, kept);
+    });
+}
+
 void DeferredWriter::addStep(const session::StepRow& step)
 {
     if (m_writer == nullptr && m_status) create();

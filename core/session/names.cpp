@@ -30,6 +30,11 @@ constexpr std::array<std::string_view, kSpanKindCount> kKinds{
     "synchronisation", "annotation", "device annotation", "function", "overhead", "communication",
     "instant"};
 
+constexpr std::array<std::string_view, kTrackKindCount> kTrackKinds{"thread", "stream", "asynchronous", "group"};
+
+constexpr std::array<std::string_view, kSeriesKindCount> kSeriesKinds{
+    "other", "cpu time", "wall time", "allocated bytes", "allocations", "hits"};
+
 } // namespace
 
 std::string_view phaseName(Phase phase)
@@ -48,6 +53,18 @@ std::string_view spanKindName(SpanKind kind)
 {
     const auto index = static_cast<size_t>(kind);
     return index < kKinds.size() ? kKinds[index] : kKinds[0];
+}
+
+std::string_view trackKindName(TrackKind kind)
+{
+    const auto index = static_cast<size_t>(kind);
+    return index < kTrackKinds.size() ? kTrackKinds[index] : kTrackKinds[0];
+}
+
+std::string_view seriesKindName(SeriesKind kind)
+{
+    const auto index = static_cast<size_t>(kind);
+    return index < kSeriesKinds.size() ? kSeriesKinds[index] : kSeriesKinds[0];
 }
 
 } // namespace stepscope::session

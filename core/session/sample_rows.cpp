@@ -63,10 +63,15 @@ void sortSamples(SampleTable& table)
 
 void repairSamples(LoadedColumns& columns, const SessionTables& tables)
 {
+    repairSamples(columns, SampleLimits{tables.stacks.size(), tables.labels.size(), tables.tracks.size()});
+}
+
+void repairSamples(LoadedColumns& columns, const SampleLimits& limits)
+{
     int64_t cleared = 0;
     for (SampleTable& samples : columns.samples)
-        cleared += clearFrom(samples.stack, tables.stacks.size()) + clearFrom(samples.label, tables.labels.size())
-            + clearFrom(samples.track, tables.tracks.size());
+        cleared += clearFrom(samples.stack, limits.stacks) + clearFrom(samples.label, limits.labels)
+            + clearFrom(samples.track, limits.tracks);
     if (cleared > 0)
         columns.quality.push_back(
             {"broken-sample-reference", cleared,

@@ -19,6 +19,16 @@ struct SampleTable {
     base::HugeVector<int32_t> step;   // StepRow.index, -1 outside steps
 
     size_t size() const { return time.size(); }
+    void resize(size_t rows) // rows that are added have no defined values
+    {
+        time.resize(rows);
+        weight.resize(rows);
+        stack.resize(rows);
+        label.resize(rows);
+        track.resize(rows);
+        step.resize(rows);
+    }
+    void clear() { resize(0); }
 };
 
 } // namespace stepscope::session

@@ -49,10 +49,10 @@ public:
     virtual void addStep(const StepRow& step) = 0;
     virtual void addSpans(TrackId track, std::span<const SpanRecord> spans) = 0;
     virtual void addCounterSamples(CounterId counter, std::span<const CounterRecord> samples) = 0;
-    virtual void addFrame(const FrameRow&) {}
-    virtual void addStack(const StackRow&) {}
-    virtual void addSeries(const SeriesRow&) {}
-    virtual void addSamples(SeriesId, std::span<const SampleRecord>) {}
+    virtual void addFrame(const FrameRow& frame) = 0;
+    virtual void addStack(const StackRow& stack) = 0; // parents before children
+    virtual void addSeries(const SeriesRow& series) = 0;
+    virtual void addSamples(SeriesId series, std::span<const SampleRecord> samples) = 0;
     // Makes everything so far durable; called about twice a second. The first failure is kept and returned
     // again by every later call, so that a full disk stops the run with its message.
     virtual base::Status flush() = 0;

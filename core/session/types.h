@@ -96,6 +96,7 @@ enum class TrackKind : uint8_t {
     group = 3,        // a process or device as a whole, e.g. for counters and markers
 };
 inline constexpr int kTrackKindCount = 4;
+std::string_view trackKindName(TrackKind kind);
 
 // One row of a timeline. Spans of one track nest; spans that overlap without nesting are put on further lanes, which
 // are tracks that differ in `lane` alone.
@@ -155,6 +156,7 @@ enum class SeriesKind : uint8_t {
     hits = 5,           // of a counter or tracepoint
 };
 inline constexpr int kSeriesKindCount = 6;
+std::string_view seriesKindName(SeriesKind kind);
 
 // One kind of weight that stacks were sampled by. Series are never added to each other.
 struct SeriesRow {

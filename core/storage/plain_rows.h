@@ -11,8 +11,9 @@
 
 namespace stepscope::storage {
 
-// A fresh SQLite database: the tables span, label, layer, primitive, step, track, counter_sample, environment,
-// quality and the views spans, step_phases, layer_times and primitive_times, which join the names to the numbers.
+// A fresh SQLite database: the tables span, label, layer, primitive, step, track, counter_sample, frame, stack,
+// series, sample, environment, quality and the views spans, samples, step_phases, layer_times and primitive_times, which
+// join the names to the numbers.
 // Times are ns since the origin. The file appears under its name only when it is complete.
 base::Status writePlainRows(const session::Session& session, const std::filesystem::path& path,
                             Existing existing = Existing::backup, std::stop_token stop = {},

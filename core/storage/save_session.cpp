@@ -34,6 +34,10 @@ void addTables(SessionStore& store, const session::Session& session)
         store.addQuality(row);
     for (const session::StepRow& row : tables.steps)
         store.addStep(row);
+    for (const session::FrameRow& row : tables.frames)
+        store.addFrame(row);
+    for (const session::SeriesRow& row : tables.series)
+        store.addSeries(row);
     if (!tables.modelText.empty()) store.setMeta("model_text", std::string_view(tables.modelText));
 }
 
@@ -69,6 +73,43 @@ void addCounters(SessionStore& store, const session::Session& session)
     }
 }
 
+void addStacks(SessionStore& store, const std::vector<session::StackRow>& stacks)
+{
+    std::vector<uint32_t> parent, frame;
+    for (size_t at = 0; at < stacks.size(); at += kChunkRows) {
+        parent.clear();
+        frame.clear();
+        for (size_t i = at; i < std::min(at + kChunkRows, stacks.size()); ++i) {
+            parent.push_back(stacks[i].parent.value);
+            frame.push_back(stacks[i].frame.value);
+        }
+        store.putStackChunk(session::StackId(at), parent, frame);
+    }
+}
+
+base::Status addSamples(SessionStore& store, const session::Session& session, const std::stop_token& stop,
+                        const base::Progress& progress)
+{
+    size_t done = 0;
+    for (size_t series = 0; series < session.series().size(); ++series) {
+        const session::SampleTable& rows = session.samples(session::SeriesId(series));
+        for (size_t at = 0; at < rows.size(); at += kChunkRows) {
+            if (stop.stop_requested()) return base::fail(ErrorCode::cancelled, "cancelled");
+            const size_t count = std::min(kChunkRows, rows.size() - at);
+            const auto part = [&](const auto& column) { return std::span(column).subspan(at, count); };
+            store.putSampleChunk(store.newSampleChunk(), session::SeriesId(series),
+                                 {part(rows.time), part(rows.weight), part(rows.stack), part(rows.label),
+                                  part(rows.track), part(rows.step)});
+            if (store.bytesSinceCommit() > kTransactionBytes)
+                if (base::Status status = store.commit(); !status) return status;
+            done += count;
+            if (progress)
+                progress(static_cast<double>(done) / static_cast<double>(session.sampleCount()), "saving samples");
+        }
+    }
+    return store.status();
+}
+
 base::Status write(const session::Session& session, const fs::path& path, const std::stop_token& stop,
                    const base::Progress& progress)
 {
@@ -78,6 +119,8 @@ base::Status write(const session::Session& session, const fs::path& path, const 
     addTables(**store, session);
     if (base::Status status = addSpans(**store, spans, stop, progress); !status) return status;
     addCounters(**store, session);
+    addStacks(**store, session.stacks());
+    if (base::Status status = addSamples(**store, session, stop, progress); !status) return status;
     return (*store)->finish();
 }
 

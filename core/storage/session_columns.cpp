@@ -1,5 +1,6 @@
 #include "core/storage/session_columns.h"
 
+#include "core/session/sample_rows.h"
 #include "core/session/session_builder.h"
 #include "core/session/span_runs.h"
 #include "core/session/table_check.h"
@@ -15,7 +16,8 @@ namespace stepscope::storage {
 
 namespace {
 
-constexpr uint64_t kMaxSpans = 0xfffffffeu; // rows are numbered with 32 bits
+constexpr uint64_t kMaxRows = 0xfffffffeu; // rows are numbered with 32 bits
+constexpr uint64_t kMaxStacks = uint64_t{1} << 28;
 
 // Lists (id, owner, rows). Behind an unreadable page the search goes on with higher ids.
 std::vector<ChunkReference> listChunks(Database& database, const char* table, const char* owner, size_t owners,
@@ -69,6 +71,8 @@ public:
         readSpans();
         columns.spans = m_runs.finish();
         readCounters(columns.counters);
+        readSamples(columns.samples);
+        session::repairSamples(columns, {m_index.stackCount, m_index.labels, m_index.tracks});
         if (m_runs.overlapping() > 0) columns.quality.push_back(session::overlapQuality(m_runs.overlapping()));
         if (m_damaged > 0)
             columns.quality.push_back(
@@ -171,6 +175,42 @@ private:
         }
     }
 
+    void readSamples(std::vector<session::SampleTable>& out)
+    {
+        out.resize(m_index.seriesCount);
+        if (m_index.samples.empty()) return;
+        auto statement =
+            m_database.prepare("SELECT time, weight, stack, label, track, step FROM sample_chunks WHERE id = ?");
+        for (const ChunkReference& chunk : m_index.samples) {
+            session::SampleTable& table = out[chunk.owner];
+            const size_t before = table.size();
+            if (statement && readSampleChunk(*statement, chunk, table)) continue;
+            table.resize(before);
+            ++m_damaged;
+            m_lost += chunk.rows;
+        }
+        for (session::SampleTable& table : out)
+            session::sortSamples(table);
+    }
+
+    bool readSampleChunk(Statement& statement, const ChunkReference& chunk, session::SampleTable& table)
+    {
+        statement.bind(0, chunk.id);
+        const base::Result<bool> row = statement.step();
+        if (!row || !*row) return false;
+        const size_t before = table.size();
+        table.resize(before + chunk.rows);
+        const auto part = [&](auto& column) { return std::span(column).subspan(before); };
+        const bool good = m_decoder.decode(statement.blob(0), part(table.time))
+            && m_decoder.decode(statement.blob(1), part(table.weight))
+            && m_decoder.decode(statement.blob(2), part(table.stack))
+            && m_decoder.decode(statement.blob(3), part(table.label))
+            && m_decoder.decode(statement.blob(4), part(table.track))
+            && m_decoder.decode(statement.blob(5), part(table.step));
+        static_cast<void>(statement.step()); // to the end, which resets
+        return good;
+    }
+
     Database& m_database;
     const ChunkIndex& m_index;
     session::SpanRuns m_runs;
@@ -180,6 +220,37 @@ private:
     int64_t m_lost = 0;
     int64_t m_unusable = 0;
 };
+
+// Leaves out the chunks behind the last row that can be numbered.
+void keepCountable(std::vector<ChunkReference>& chunks, uint64_t& rows, int64_t& damaged)
+{
+    for (size_t i = 0; i < chunks.size(); ++i) {
+        if (rows + chunks[i].rows > kMaxRows) {
+            damaged += static_cast<int64_t>(chunks.size() - i);
+            chunks.resize(i);
+            return;
+        }
+        rows += chunks[i].rows;
+    }
+}
+
+// Chunks of stacks follow each other; after a lost one there is a gap, but none that no recording could make.
+void keepStacks(ChunkIndex& index)
+{
+    std::vector<ChunkReference> kept;
+    for (const ChunkReference& chunk : index.stacks) {
+        const auto first = static_cast<uint64_t>(chunk.id);
+        const bool good = first >= index.stackCount && first < kMaxStacks
+            && first - index.stackCount <= static_cast<uint64_t>(kMaxChunkRows);
+        if (!good) {
+            ++index.damaged;
+            continue;
+        }
+        kept.push_back(chunk);
+        index.stackCount = first + chunk.rows;
+    }
+    index.stacks = std::move(kept);
+}
 
 } // namespace
 
@@ -192,15 +263,45 @@ ChunkIndex readChunkIndex(Database& database, const session::SessionTables& tabl
     index.inTableOrder = readMetaText(database, "span_order") == "start";
     index.spans = listChunks(database, "span_chunks", "track", index.tracks, index.damaged);
     index.counters = listChunks(database, "counter_chunks", "counter", index.counterCount, index.damaged);
-    for (size_t i = 0; i < index.spans.size(); ++i) {
-        if (index.spanCount + index.spans[i].rows > kMaxSpans) {
-            index.damaged += static_cast<int64_t>(index.spans.size() - i);
-            index.spans.resize(i);
-            break;
-        }
-        index.spanCount += index.spans[i].rows;
-    }
+    index.seriesCount = tables.series.size();
+    if (hasTable(database, "sample_chunks"))
+        index.samples = listChunks(database, "sample_chunks", "series", index.seriesCount, index.damaged);
+    if (hasTable(database, "stack_chunks"))
+        index.stacks = listChunks(database, "stack_chunks", "0", 1, index.damaged);
+    keepCountable(index.spans, index.spanCount, index.damaged);
+    keepCountable(index.samples, index.sampleCount, index.damaged);
+    keepStacks(index);
     return index;
+}
+
+void readStacks(Database& database, const ChunkIndex& index, session::SessionTables& tables)
+{
+    if (index.stacks.empty()) return;
+    auto statement = database.prepare("SELECT parent, frame FROM stack_chunks WHERE id = ?");
+    ColumnDecoder decoder;
+    std::vector<uint32_t> parent, frame;
+    uint64_t good = 0;
+    tables.stacks.resize(index.stackCount);
+    for (const ChunkReference& chunk : index.stacks) {
+        if (!statement) break;
+        statement->bind(0, chunk.id);
+        const base::Result<bool> row = statement->step();
+        if (!row || !*row) continue;
+        parent.resize(chunk.rows);
+        frame.resize(chunk.rows);
+        const bool decoded = decoder.decode(statement->blob(0), std::span(parent))
+            && decoder.decode(statement->blob(1), std::span(frame));
+        static_cast<void>(statement->step()); // to the end, which resets
+        if (!decoded) continue;
+        good += chunk.rows;
+        for (size_t i = 0; i < chunk.rows; ++i)
+            tables.stacks[static_cast<size_t>(chunk.id) + i] = {session::StackId(parent[i]), session::FrameId(frame[i])};
+    }
+    if (good == index.stackCount) return;
+    const auto lost = static_cast<int64_t>(index.stackCount - good);
+    tables.quality.push_back(
+        {"damaged-stacks", lost,
+         fmt::format("{} stacks of the file were damaged; the samples there are shown without them.", lost)});
 }
 
 session::LoadedColumns readColumns(Database& database, const ChunkIndex& index)

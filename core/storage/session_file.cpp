@@ -25,6 +25,8 @@ namespace {
 
 constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
 constexpr uint64_t kBytesPerSpan = 28; // of the columns in memory
+constexpr uint64_t kBytesPerSample = 32;
+constexpr uint64_t kBytesPerStack = 8;
 constexpr const char* kMadeBy = "session files (.stepscope) are made by `stepscope record`";
 
 std::string firstBytes(const fs::path& path, size_t count)
@@ -161,7 +163,7 @@ base::Status checkKind(Database& database, const fs::path& path)
         "SELECT count(*) FROM sqlite_master WHERE (type <> 'table' OR rootpage = 0) AND lower(name) IN ('meta', "
         "'strings', "
         "'tracks', 'labels', 'layers', 'primitives', 'steps', 'counters', 'environment', 'quality', 'span_chunks', "
-        "'counter_chunks')");
+        "'counter_chunks', 'frames', 'stack_chunks', 'series', 'sample_chunks')");
     if (odd && *odd > 0)
         return base::fail(ErrorCode::wrongFormat, "a table of the session format is not a table in this file",
                           {.file = path.string()}, kMadeBy);
@@ -195,14 +197,17 @@ session::QualityRow incompleteQuality(bool recording)
 }
 
 // A file of a few megabytes can claim any number of rows; a real session may also be too big for a machine.
-base::Status checkMemory(uint64_t spans, const fs::path& path)
+base::Status checkMemory(const ChunkIndex& index, const fs::path& path)
 {
     const auto machine = static_cast<uint64_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)))
         * static_cast<uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
-    if (machine == 0 || spans < machine / kBytesPerSpan) return {};
+    const uint64_t needed = index.spanCount * kBytesPerSpan + index.sampleCount * kBytesPerSample
+        + index.stackCount * kBytesPerStack;
+    if (machine == 0 || needed < machine) return {};
     return base::fail(ErrorCode::unsupported,
-                      fmt::format("the session has {} spans; they need {} GB of memory, more than this machine has",
-                                  spans, spans * kBytesPerSpan >> 30),
+                      fmt::format("the session has {} spans and {} samples; they need {} GB of memory, more than this "
+                                  "machine has",
+                                  index.spanCount, index.sampleCount, needed >> 30),
                       {.file = path.string()}, "open it on a machine with more memory");
 }
 
@@ -227,9 +232,11 @@ base::Result<session::SessionPtr> readSession(const fs::path& path, std::stop_to
     if (opened->truncated)
         tables->quality.push_back({"truncated-file", 1, "The file is shorter than it should be: copy it again."});
     ChunkIndex index = readChunkIndex(*database, *tables);
-    if (base::Status status = checkMemory(index.spanCount, path); !status) return base::fail(status.error());
+    if (base::Status status = checkMemory(index, path); !status) return base::fail(status.error());
+    readStacks(*database, index, *tables);
     session::repairTables(*tables);
     tables->spanCount = index.spanCount;
+    tables->sampleCount = index.sampleCount;
     if (stop.stop_requested()) return base::fail(ErrorCode::cancelled, "cancelled");
 
     if (!finished || opened->truncated) {

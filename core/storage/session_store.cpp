@@ -75,9 +75,10 @@ base::Status SessionStore::prepare()
     constexpr struct {
         const char* table;
         int columns;
-    } kInserts[kTables] = {{"meta", 2},    {"strings", 2},     {"tracks", 3},      {"labels", 6},
-                           {"layers", 13}, {"primitives", 11}, {"counters", 3},    {"environment", 3},
-                           {"quality", 4}, {"steps", 13},      {"span_chunks", 9}, {"counter_chunks", 5}};
+    } kInserts[kTables] = {{"meta", 2},    {"strings", 2},      {"tracks", 10},     {"labels", 7},
+                           {"layers", 13}, {"primitives", 11},  {"counters", 3},    {"environment", 3},
+                           {"quality", 5}, {"steps", 13},       {"span_chunks", 9}, {"counter_chunks", 5},
+                           {"frames", 8},  {"stack_chunks", 4}, {"series", 6},      {"sample_chunks", 11}};
     for (int i = 0; i < kTables; ++i) {
         std::string sql = fmt::format("INSERT OR REPLACE INTO {} VALUES(?", kInserts[i].table);
         for (int column = 1; column < kInserts[i].columns; ++column)
@@ -107,13 +108,14 @@ void SessionStore::addString(std::string_view text) { add(strings, m_nextId[stri
 
 void SessionStore::addTrack(const session::Track& track)
 {
-    add(tracks, m_nextId[tracks]++, track.name, track.threadId);
+    add(tracks, m_nextId[tracks]++, track.name, track.threadId, static_cast<int>(track.kind), track.processId,
+        track.process, track.group, track.device, track.lane, track.sortIndex);
 }
 
 void SessionStore::addLabel(const session::Label& label)
 {
     add(labels, m_nextId[labels]++, reference(label.name), static_cast<int>(label.kind), static_cast<int>(label.phase),
-        reference(label.layer), reference(label.primitive));
+        reference(label.layer), reference(label.primitive), reference(label.category));
 }
 
 void SessionStore::addLayer(const session::LayerRow& layer)
@@ -142,7 +144,7 @@ void SessionStore::addEnvironment(const session::EnvironmentRow& row)
 
 void SessionStore::addQuality(const session::QualityRow& row)
 {
-    add(quality, m_nextId[quality]++, row.code, row.count, row.message);
+    add(quality, m_nextId[quality]++, row.code, row.count, row.message, row.places);
 }
 
 void SessionStore::addStep(const session::StepRow& step)
@@ -151,6 +153,19 @@ void SessionStore::addStep(const session::StepRow& step)
         step.loss, step.threadInvoluntarySwitches, step.threadMinorFaults, step.threadMajorFaults,
         step.processInvoluntarySwitches, step.processMinorFaults);
     m_bytesSinceCommit += 64;
+}
+
+void SessionStore::addFrame(const session::FrameRow& frame)
+{
+    add(frames, m_nextId[frames]++, reference(frame.function), reference(frame.module), reference(frame.file),
+        frame.line, frame.address, frame.flags, reference(frame.primitive));
+    m_bytesSinceCommit += 32;
+}
+
+void SessionStore::addSeries(const session::SeriesRow& row)
+{
+    add(series, m_nextId[series]++, row.name, row.unit, static_cast<int>(row.kind), row.timed ? 1 : 0,
+        row.isDefault ? 1 : 0);
 }
 
 void SessionStore::setMeta(std::string_view key, std::string_view value) { add(meta, key, value); }
@@ -178,6 +193,31 @@ void SessionStore::putCounterChunk(int64_t id, session::CounterId counter, std::
     const auto values = m_encoders[1].encode(value, Transform::offset);
     add(counterChunks, id, counter.value, time.size(), times, values);
     m_bytesSinceCommit += static_cast<int64_t>(times.size() + values.size());
+}
+
+void SessionStore::putSampleChunk(int64_t id, session::SeriesId owner, const SampleChunk& chunk)
+{
+    if (failed() || chunk.time.empty()) return;
+    const auto [first, last] = std::minmax_element(chunk.time.begin(), chunk.time.end());
+    const auto time = m_encoders[0].encode(chunk.time, Transform::delta);
+    const auto weight = m_encoders[1].encode(chunk.weight, Transform::offset);
+    const auto stack = m_encoders[2].encode(chunk.stack, Transform::offset);
+    const auto label = m_encoders[3].encode(chunk.label, Transform::offset);
+    const auto track = m_encoders[4].encode(chunk.track, Transform::offset);
+    const auto step = m_encoders[5].encode(chunk.step, Transform::delta);
+    add(sampleChunks, id, owner.value, chunk.time.size(), *first, *last, time, weight, stack, label, track, step);
+    m_bytesSinceCommit += static_cast<int64_t>(time.size() + weight.size() + stack.size() + label.size() + track.size()
+                                               + step.size());
+}
+
+void SessionStore::putStackChunk(session::StackId first, std::span<const uint32_t> parent,
+                                 std::span<const uint32_t> frame)
+{
+    if (failed() || parent.empty()) return;
+    const auto parents = m_encoders[0].encode(parent, Transform::delta);
+    const auto frameIds = m_encoders[1].encode(frame, Transform::offset);
+    add(stackChunks, first.value, parent.size(), parents, frameIds);
+    m_bytesSinceCommit += static_cast<int64_t>(parents.size() + frameIds.size());
 }
 
 base::Status SessionStore::commit()

@@ -20,6 +20,16 @@ struct SpanChunk {
     std::span<const int32_t> step;
 };
 
+// The columns of one chunk of samples, of equal length.
+struct SampleChunk {
+    std::span<const int64_t> time;
+    std::span<const int64_t> weight;
+    std::span<const uint32_t> stack;
+    std::span<const uint32_t> label;
+    std::span<const uint32_t> track;
+    std::span<const int32_t> step;
+};
+
 class SessionStore {
 public:
     enum class Purpose {
@@ -40,15 +50,21 @@ public:
     void addEnvironment(const session::EnvironmentRow& row);
     void addQuality(const session::QualityRow& row);
     void addStep(const session::StepRow& step);
+    void addFrame(const session::FrameRow& frame);
+    void addSeries(const session::SeriesRow& series);
     void setMeta(std::string_view key, std::string_view value);
     void setMeta(std::string_view key, int64_t value);
 
     int64_t newSpanChunk() { return m_nextSpanChunk++; } // ids ascend in the order of time within a track
     int64_t newCounterChunk() { return m_nextCounterChunk++; }
+    int64_t newSampleChunk() { return m_nextSampleChunk++; }
     // Writes a chunk, or replaces the one with that id.
     void putSpanChunk(int64_t id, session::TrackId track, const SpanChunk& chunk);
     void putCounterChunk(int64_t id, session::CounterId counter, std::span<const int64_t> time,
                          std::span<const double> value);
+    void putSampleChunk(int64_t id, session::SeriesId series, const SampleChunk& chunk);
+    // The id of a chunk of stacks is the id of its first stack.
+    void putStackChunk(session::StackId first, std::span<const uint32_t> parent, std::span<const uint32_t> frame);
 
     bool failed() const { return !m_status.has_value(); }
     const base::Status& status() const { return m_status; }
@@ -72,6 +88,10 @@ private:
         steps,
         spanChunks,
         counterChunks,
+        frames,
+        stackChunks,
+        series,
+        sampleChunks,
         kTables
     };
     explicit SessionStore(std::unique_ptr<Database> database) : m_database(std::move(database)) {}
@@ -85,8 +105,9 @@ private:
     int64_t m_nextId[kTables] = {};
     int64_t m_nextSpanChunk = 0;
     int64_t m_nextCounterChunk = 0;
+    int64_t m_nextSampleChunk = 0;
     int64_t m_bytesSinceCommit = 0;
-    ColumnEncoder m_encoders[4]; // one per column of a chunk: their bytes are bound together
+    ColumnEncoder m_encoders[6]; // one per column of a chunk: their bytes are bound together
     base::Status m_status;
 };
 

@@ -74,17 +74,32 @@ private:
     bool m_cancelled = false;
 };
 
-void readNames(TableReader& reader, session::SessionTables& out)
+// Files of the first releases lack the columns and tables that came later.
+void readNames(TableReader& reader, Database& database, session::SessionTables& out)
 {
     using Row = const Statement&;
     reader.table("strings", "text", true, out.strings, [](Row r) { return r.text(1); });
-    reader.table("tracks", "name, thread_id", true, out.tracks, [](Row r) {
-        return session::Track{r.text(1), r.integer(2)};
+    const char* trackColumns = hasColumn(database, "tracks", "kind")
+        ? "name, thread_id, kind, process_id, process, group_name, device, lane, sort_index"
+        : "name, thread_id, 0, 0, '', '', -1, 0, 0";
+    reader.table("tracks", trackColumns, true, out.tracks, [](Row r) {
+        session::Track row{r.text(1), r.integer(2)};
+        row.kind = enumValue<session::TrackKind>(r.integer(3));
+        row.processId = r.integer(4);
+        row.process = r.text(5);
+        row.group = r.text(6);
+        row.device = narrow(r.integer(7));
+        row.lane = narrow(r.integer(8));
+        row.sortIndex = narrow(r.integer(9));
+        return row;
     });
-    reader.table("labels", "name, kind, phase, layer, primitive", true, out.labels, [](Row r) {
+    const char* labelColumns = hasColumn(database, "labels", "category")
+        ? "name, kind, phase, layer, primitive, category"
+        : "name, kind, phase, layer, primitive, NULL";
+    reader.table("labels", labelColumns, true, out.labels, [](Row r) {
         return session::Label{optionalId<base::StringId>(r, 1), enumValue<session::SpanKind>(r.integer(2)),
                               enumValue<session::Phase>(r.integer(3)), optionalId<base::LayerId>(r, 4),
-                              optionalId<base::PrimitiveId>(r, 5)};
+                              optionalId<base::PrimitiveId>(r, 5), optionalId<base::StringId>(r, 6)};
     });
     reader.table("counters", "name, unit", true, out.counters, [](Row r) {
         return session::CounterRow{r.text(1), r.text(2)};
@@ -92,8 +107,10 @@ void readNames(TableReader& reader, session::SessionTables& out)
     reader.table("environment", "key, value", false, out.environment, [](Row r) {
         return session::EnvironmentRow{r.text(1), r.text(2)};
     });
-    reader.table("quality", "code, count, message", false, out.quality, [](Row r) {
-        return session::QualityRow{r.text(1), r.integer(2), r.text(3)};
+    const char* qualityColumns =
+        hasColumn(database, "quality", "places") ? "code, count, message, places" : "code, count, message, ''";
+    reader.table("quality", qualityColumns, false, out.quality, [](Row r) {
+        return session::QualityRow{r.text(1), r.integer(2), r.text(3), r.text(4)};
     });
 }
 
@@ -159,7 +176,43 @@ void readSteps(TableReader& reader, session::SessionTables& out)
                  });
 }
 
+void readFrames(TableReader& reader, Database& database, session::SessionTables& out)
+{
+    if (hasTable(database, "frames"))
+        reader.table("frames", "function, module, file, line, address, flags, primitive", true, out.frames,
+                     [](const Statement& r) {
+                         session::FrameRow row;
+                         row.function = optionalId<base::StringId>(r, 1);
+                         row.module = optionalId<base::StringId>(r, 2);
+                         row.file = optionalId<base::StringId>(r, 3);
+                         row.line = narrow(r.integer(4));
+                         row.address = static_cast<uint64_t>(r.integer(5));
+                         row.flags = static_cast<uint32_t>(r.integer(6));
+                         row.primitive = optionalId<base::PrimitiveId>(r, 7);
+                         return row;
+                     });
+    if (hasTable(database, "series"))
+        reader.table("series", "name, unit, kind, timed, is_default", true, out.series, [](const Statement& r) {
+            return session::SeriesRow{r.text(1), r.text(2), enumValue<session::SeriesKind>(r.integer(3)),
+                                      r.integer(4) != 0, r.integer(5) != 0};
+        });
+}
+
 } // namespace
+
+bool hasTable(Database& database, std::string_view table)
+{
+    const auto count =
+        database.integer(fmt::format("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{}'", table));
+    return count && *count > 0;
+}
+
+bool hasColumn(Database& database, std::string_view table, std::string_view column)
+{
+    const auto count = database.integer(
+        fmt::format("SELECT count(*) FROM pragma_table_info('{}') WHERE name = '{}'", table, column));
+    return count && *count > 0;
+}
 
 bool readMetaFlag(Database& database, std::string_view key) { return readMetaText(database, key) == "1"; }
 
@@ -176,7 +229,8 @@ base::Result<session::SessionTables> readTables(Database& database)
 {
     session::SessionTables out;
     TableReader reader(database);
-    readNames(reader, out);
+    readNames(reader, database, out);
+    readFrames(reader, database, out);
     readLayers(reader, out);
     readSteps(reader, out);
     if (reader.cancelled()) return base::fail(base::ErrorCode::cancelled, "cancelled");

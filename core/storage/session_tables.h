@@ -11,6 +11,10 @@ namespace stepscope::storage {
 // error is "cancelled". spanCount is not set.
 base::Result<session::SessionTables> readTables(Database& database);
 
+// False also when the file is too damaged to tell.
+bool hasTable(Database& database, std::string_view table);
+bool hasColumn(Database& database, std::string_view table, std::string_view column);
+
 // A value of the table meta, false or "" when absent or unreadable.
 bool readMetaFlag(Database& database, std::string_view key);
 std::string readMetaText(Database& database, std::string_view key);

@@ -1,5 +1,6 @@
 #include "core/storage/session_writer.h"
 
+#include "core/session/sample_rows.h"
 #include "core/session/span_runs.h"
 #include "core/storage/schema.h"
 #include "core/storage/session_store.h"
@@ -32,6 +33,18 @@ struct OpenCounterChunk {
     bool changed = false;
 };
 
+struct OpenStackChunk {
+    std::vector<uint32_t> parent, frame;
+    uint32_t first = 0; // id of the first stack in it
+    bool changed = false;
+};
+
+struct OpenSampleChunk {
+    session::SampleTable rows;
+    int64_t id = -1;
+    bool changed = false;
+};
+
 } // namespace
 
 struct SessionWriter::Impl {
@@ -39,6 +52,8 @@ struct SessionWriter::Impl {
     std::unique_ptr<SessionStore> store;
     std::vector<OpenSpanChunk> spans;       // per track
     std::vector<OpenCounterChunk> counters; // per counter
+    OpenStackChunk stacks;
+    std::vector<OpenSampleChunk> samples; // per series
     bool finished = false;
 
     session::SpanSorter sorter;
@@ -48,7 +63,10 @@ struct SessionWriter::Impl {
 
     void put(size_t track);
     void putCounter(size_t counter);
+    void putStacks();
+    void putSamples(size_t series);
     void putAll();
+    void commitWhenLarge();
 };
 
 void SessionWriter::Impl::put(size_t track)
@@ -82,8 +100,43 @@ void SessionWriter::Impl::putCounter(size_t counter)
     open.id = -1;
 }
 
+void SessionWriter::Impl::putStacks()
+{
+    if (!stacks.changed) return;
+    store->putStackChunk(session::StackId(stacks.first), stacks.parent, stacks.frame);
+    stacks.changed = false;
+    if (stacks.parent.size() < kCloseRows) return;
+    stacks.first += static_cast<uint32_t>(stacks.parent.size());
+    stacks.parent.clear();
+    stacks.frame.clear();
+}
+
+void SessionWriter::Impl::putSamples(size_t series)
+{
+    OpenSampleChunk& open = samples[series];
+    if (!open.changed) return;
+    if (open.id < 0) open.id = store->newSampleChunk();
+    const session::SampleTable& rows = open.rows;
+    store->putSampleChunk(open.id, session::SeriesId(series),
+                          {rows.time, rows.weight, rows.stack, rows.label, rows.track, rows.step});
+    open.changed = false;
+    if (rows.size() < kCloseRows) return;
+    open.rows.clear();
+    open.id = -1;
+}
+
+void SessionWriter::Impl::commitWhenLarge()
+{
+    if (store->bytesSinceCommit() <= kTransactionBytes) return;
+    putStacks(); // no stored sample refers to a stack that is not stored
+    static_cast<void>(store->commit());
+}
+
 void SessionWriter::Impl::putAll()
 {
+    putStacks();
+    for (size_t series = 0; series < samples.size(); ++series)
+        putSamples(series);
     for (size_t track = 0; track < spans.size(); ++track)
         put(track);
     for (size_t counter = 0; counter < counters.size(); ++counter)
@@ -141,7 +194,7 @@ void SessionWriter::addSpans(base::TrackId track, std::span<const session::SpanR
         open.changed = true;
         spans = spans.subspan(taken.size());
         if (open.records.size() == kChunkRows) m_impl->put(track.index());
-        if (m_impl->store->bytesSinceCommit() > kTransactionBytes) static_cast<void>(m_impl->store->commit());
+        m_impl->commitWhenLarge();
     }
 }
 
@@ -155,6 +208,34 @@ void SessionWriter::addCounterSamples(base::CounterId counter, std::span<const s
         open.value.push_back(sample.value);
         open.changed = true;
         if (open.time.size() == kChunkRows) m_impl->putCounter(counter.index());
+    }
+}
+
+void SessionWriter::addFrame(const session::FrameRow& frame) { m_impl->store->addFrame(frame); }
+void SessionWriter::addSeries(const session::SeriesRow& series) { m_impl->store->addSeries(series); }
+
+void SessionWriter::addStack(const session::StackRow& stack)
+{
+    if (m_impl->store->failed()) return;
+    OpenStackChunk& open = m_impl->stacks;
+    open.parent.push_back(stack.parent.value);
+    open.frame.push_back(stack.frame.value);
+    open.changed = true;
+    if (open.parent.size() == kChunkRows) m_impl->putStacks();
+}
+
+void SessionWriter::addSamples(base::SeriesId series, std::span<const session::SampleRecord> samples)
+{
+    if (!series.valid() || m_impl->store->failed()) return;
+    if (m_impl->samples.size() <= series.index()) m_impl->samples.resize(series.index() + 1);
+    while (!samples.empty()) {
+        OpenSampleChunk& open = m_impl->samples[series.index()];
+        const auto taken = samples.first(std::min(samples.size(), kChunkRows - open.rows.size()));
+        session::appendSamples(open.rows, taken);
+        open.changed = true;
+        samples = samples.subspan(taken.size());
+        if (open.rows.size() == kChunkRows) m_impl->putSamples(series.index());
+        m_impl->commitWhenLarge();
     }
 }
 

@@ -33,6 +33,10 @@ public:
     void addStep(const session::StepRow& step) override;
     void addSpans(base::TrackId track, std::span<const session::SpanRecord> spans) override;
     void addCounterSamples(base::CounterId counter, std::span<const session::CounterRecord> samples) override;
+    void addFrame(const session::FrameRow& frame) override;
+    void addStack(const session::StackRow& stack) override;
+    void addSeries(const session::SeriesRow& series) override;
+    void addSamples(base::SeriesId series, std::span<const session::SampleRecord> samples) override;
     base::Status flush() override;
     base::Status finish() override;
 

@@ -105,6 +105,13 @@ public:
     {
         builder.addSpans(track, spans);
     }
+    void addFrame(const session::FrameRow& frame) override { builder.addFrame(frame); }
+    void addStack(const session::StackRow& stack) override { builder.addStack(stack); }
+    void addSeries(const session::SeriesRow& series) override { builder.addSeries(series); }
+    void addSamples(base::SeriesId series, std::span<const session::SampleRecord> samples) override
+    {
+        builder.addSamples(series, samples);
+    }
     void addCounterSamples(base::CounterId counter, std::span<const session::CounterRecord> samples) override
     {
         builder.addCounterSamples(counter, samples);

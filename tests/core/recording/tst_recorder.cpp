@@ -30,6 +30,10 @@ public:
     void addStep(const session::StepRow&) override {}
     void addSpans(base::TrackId, std::span<const session::SpanRecord>) override {}
     void addCounterSamples(base::CounterId, std::span<const session::CounterRecord>) override {}
+    void addFrame(const session::FrameRow&) override {}
+    void addStack(const session::StackRow&) override {}
+    void addSeries(const session::SeriesRow&) override {}
+    void addSamples(base::SeriesId, std::span<const session::SampleRecord>) override {}
     base::Status flush() override { return base::fail(base::ErrorCode::diskFull, "no space"); }
     base::Status finish() override
     {

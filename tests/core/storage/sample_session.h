@@ -7,14 +7,46 @@
 
 namespace stepscope::tests {
 
-// Sends 2 tracks, `steps` steps of 4 nested spans on track 0 and one task per step on track 1, and 1 counter.
+// The frames main > step > (conv, which is generated code | memcpy) as stacks 0 to 3, and two series.
+inline void sendSampleTables(session::SessionSink& sink)
+{
+    using namespace session;
+    for (const char* text : {"main", "train::step(int)", "jit_conv", "memcpy", "stepscope", "libc.so.6", "step.cpp"})
+        sink.addString(text); // 5 to 11
+    sink.addFrame({StringId(5u), StringId(9u), StringId(11u), 10, 0x1000, kOwnCode, {}});
+    sink.addFrame({StringId(6u), StringId(9u), StringId(11u), 42, 0x1040, kOwnCode | kInlined, {}});
+    sink.addFrame({StringId(7u), {}, {}, 0, 0, kGenerated, PrimitiveId(0u)});
+    sink.addFrame({StringId(8u), StringId(10u), {}, 0, 0xffffffff81000000u, kLibraryCode, {}});
+    sink.addStack({StackId{}, FrameId(0u)});
+    sink.addStack({StackId(0u), FrameId(1u)});
+    sink.addStack({StackId(1u), FrameId(2u)});
+    sink.addStack({StackId(1u), FrameId(3u)});
+    sink.addSeries({"cpu time", "ns", SeriesKind::cpuTime, true, true});
+    sink.addSeries({"allocations", "", SeriesKind::allocations, false, false});
+}
+
+// Three samples per step in series 0, the last one before the others, and one in series 1.
+inline void sendSamples(session::SessionSink& sink, int step)
+{
+    using namespace session;
+    const TimeNs begin = 1'000'000 + TimeNs{step} * 100'000;
+    const SampleRecord cpu[] = {{begin + 3'000, 1'000'000, StackId(2u), LabelId(3u), TrackId(0u), step},
+                                {begin + 4'000, 1'000'001, StackId(3u), LabelId(1u), TrackId(0u), step},
+                                {begin + 2'000, 999'999, StackId{}, LabelId{}, TrackId{}, -1}};
+    sink.addSamples(SeriesId(0u), cpu);
+    const SampleRecord allocation[] = {{0, -3, StackId(1u), LabelId(0u), TrackId(1u), step}};
+    sink.addSamples(SeriesId(1u), allocation);
+}
+
+// Sends 2 tracks, `steps` steps of 4 nested spans on track 0 and one task per step on track 1, 1 counter and
+// the samples above.
 inline void sendSample(session::SessionSink& sink, int steps)
 {
     using namespace session;
     for (const char* text : {"step", "forward", "conv1", "conv1 forward", "make batch"})
         sink.addString(text);
     sink.addTrack({"training", 4711});
-    sink.addTrack({"loader 0", 0});
+    sink.addTrack({"loader 0", 0, TrackKind::asynchronous, 99, "python", "rank 1", 2, 1, -7});
     LayerRow model;
     model.type = "Chain";
     model.parameters = 156;
@@ -38,12 +70,13 @@ inline void sendSample(session::SessionSink& sink, int steps)
     sink.addLabel({StringId(1u), SpanKind::phase, Phase::forward, {}, {}});
     sink.addLabel({StringId(2u), SpanKind::layer, Phase::forward, LayerId(1u), {}});
     sink.addLabel({StringId(3u), SpanKind::primitive, Phase::forward, LayerId(1u), PrimitiveId(0u)});
-    sink.addLabel({StringId(4u), SpanKind::task, Phase::loading, {}, {}});
+    sink.addLabel({StringId(4u), SpanKind::task, Phase::loading, {}, {}, StringId(4u)});
     sink.addCounter({"loss", ""});
     sink.addCounter({"queue depth", "batches"});
     sink.addEnvironment({"threads", "2"});
     sink.addEnvironment({"unicode", "σ ≤ β"});
-    sink.addQuality({"lost-spans", 3, "3 spans were lost."});
+    sink.addQuality({"lost-spans", 3, "3 spans were lost.", "line 12, byte 345"});
+    sendSampleTables(sink);
     sink.setModelText("model = Chain(conv1 = Conv((5, 5), 1 => 6, relu))\n");
     for (int i = 0; i < steps; ++i) {
         const TimeNs begin = 1'000'000 + TimeNs{i} * 100'000;
@@ -67,6 +100,7 @@ inline void sendSample(session::SessionSink& sink, int steps)
         sink.addSpans(TrackId(1u), task);
         const CounterRecord loss[] = {{begin, step.loss}};
         sink.addCounterSamples(CounterId(0u), loss);
+        sendSamples(sink, i);
     }
 }
 

@@ -62,6 +62,24 @@ private slots:
                                      << "2";
         QTest::newRow("quality") << "SELECT count FROM quality WHERE code = 'lost-spans'"
                                  << "3";
+        QTest::newRow("samples") << "SELECT sum(weight) FROM samples WHERE function = 'jit_conv' AND phase = 'forward' "
+                                    "AND layer = 'conv1' AND track = 'training' AND series = 'cpu time'"
+                                 << "100000000";
+        QTest::newRow("samples without a stack") << "SELECT count(*) FROM samples WHERE stack_id IS NULL"
+                                                 << "100";
+        QTest::newRow("samples without times") << "SELECT count(*) FROM samples WHERE time_ns IS NULL"
+                                               << "100";
+        QTest::newRow("callers") << "WITH RECURSIVE up(id, depth) AS (SELECT 3, 1 UNION ALL SELECT parent_id, depth + 1 "
+                                    "FROM up JOIN stack USING(id) WHERE parent_id IS NOT NULL) SELECT max(depth) FROM up"
+                                 << "3";
+        QTest::newRow("frame") << "SELECT file || ':' || line FROM frame WHERE function = 'train::step(int)'"
+                               << "step.cpp:42";
+        QTest::newRow("track of a device") << "SELECT kind || ' ' || group_name FROM track WHERE device = 2"
+                                           << "asynchronous rank 1";
+        QTest::newRow("category") << "SELECT category FROM label WHERE name = 'make batch'"
+                                  << "make batch";
+        QTest::newRow("places") << "SELECT places FROM quality WHERE code = 'lost-spans'"
+                                << "line 12, byte 345";
         QTest::newRow("counter") << "SELECT count(*) FROM counter_sample JOIN counter ON counter.id = counter_id WHERE "
                                     "name = 'loss'"
                                  << "100";

@@ -54,6 +54,20 @@ bool walk(const session::Session& session)
         const auto& samples = session.counterSamples(base::CounterId(c));
         good &= samples.time.size() == samples.value.size();
     }
+    for (size_t i = 0; i < session.stacks().size(); ++i) {
+        const session::StackRow& stack = session.stacks()[i];
+        good &= !stack.parent.valid() || stack.parent.index() < i;
+        good &= !stack.frame.valid() || stack.frame.index() < session.frames().size();
+    }
+    for (size_t s = 0; s < session.series().size(); ++s) {
+        const session::SampleTable& samples = session.samples(base::SeriesId(s));
+        good &= samples.stack.size() == samples.size() && samples.step.size() == samples.size();
+        for (size_t row = 0; row < samples.size(); ++row) {
+            good &= samples.stack[row] == base::StackId::kNone || samples.stack[row] < session.stacks().size();
+            good &= samples.label[row] == base::LabelId::kNone || samples.label[row] < session.labels().size();
+            good &= samples.track[row] == base::TrackId::kNone || samples.track[row] < session.tracks().size();
+        }
+    }
     return good;
 }
 
@@ -170,6 +184,57 @@ private slots:
         QVERIFY(opened.has_value());
         QCOMPARE((*opened)->spans().size(), size_t{100}); // those of the other track
         QCOMPARE(quality(**opened, "damaged-chunk"), int64_t{1});
+        QVERIFY(walk(**opened));
+    }
+
+    void sampleChunksThatLieAreLeftOut_data()
+    {
+        QTest::addColumn<QString>("sql");
+        QTest::newRow("too many rows") << "UPDATE sample_chunks SET rows = 99999999999 WHERE series = 0";
+        QTest::newRow("fewer rows") << "UPDATE sample_chunks SET rows = rows - 1 WHERE series = 0";
+        QTest::newRow("no such series") << "UPDATE sample_chunks SET series = 2 WHERE series = 0";
+        QTest::newRow("null") << "UPDATE sample_chunks SET stack = NULL WHERE series = 0";
+        QTest::newRow("text") << "UPDATE sample_chunks SET weight = 'heavy' WHERE series = 0";
+    }
+    void sampleChunksThatLieAreLeftOut()
+    {
+        QFETCH(QString, sql);
+        const fs::path path = sample(100);
+        execute(path, sql.toUtf8().constData());
+        const auto opened = storage::openSession(path);
+        QVERIFY(opened.has_value());
+        QCOMPARE((*opened)->samples(base::SeriesId(0u)).size(), size_t{0});
+        QCOMPARE((*opened)->samples(base::SeriesId(1u)).size(), size_t{100});
+        QCOMPARE((*opened)->spans().size(), size_t{500});
+        QCOMPARE(quality(**opened, "damaged-chunk"), int64_t{1});
+        QVERIFY(walk(**opened));
+    }
+
+    void damagedStacksLeaveTheSamples_data()
+    {
+        QTest::addColumn<QString>("sql");
+        QTest::addColumn<QString>("code");
+        QTest::newRow("no frames column") << "UPDATE stack_chunks SET frame = NULL"
+                                          << "damaged-stacks";
+        QTest::newRow("a gap") << "UPDATE stack_chunks SET id = 1000"
+                               << "damaged-stacks";
+        QTest::newRow("a wild id") << "UPDATE stack_chunks SET id = 1000000000000"
+                                   << "broken-sample-reference";
+        QTest::newRow("no stacks") << "DELETE FROM stack_chunks"
+                                   << "broken-sample-reference";
+        QTest::newRow("no frames") << "DELETE FROM frames"
+                                   << "broken-reference";
+    }
+    void damagedStacksLeaveTheSamples()
+    {
+        QFETCH(QString, sql);
+        QFETCH(QString, code);
+        const fs::path path = sample(100);
+        execute(path, sql.toUtf8().constData());
+        const auto opened = storage::openSession(path);
+        QVERIFY(opened.has_value());
+        QCOMPARE((*opened)->samples(base::SeriesId(0u)).size(), size_t{300});
+        QVERIFY(quality(**opened, code.toStdString()) >= 1);
         QVERIFY(walk(**opened));
     }
 

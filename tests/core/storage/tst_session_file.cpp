@@ -44,6 +44,24 @@ void verifySameColumns(const session::Session& a, const session::Session& b)
         for (size_t i = 0; i < x.value.size(); ++i)
             QVERIFY(sameNumber(x.value[i], y.value[i]));
     }
+    for (size_t s = 0; s < a.series().size(); ++s) {
+        const auto& x = a.samples(base::SeriesId(s));
+        const auto& y = b.samples(base::SeriesId(s));
+        QVERIFY(x.time == y.time && x.weight == y.weight && x.stack == y.stack);
+        QVERIFY(x.label == y.label && x.track == y.track && x.step == y.step);
+    }
+}
+
+void verifySameStacks(const session::Session& a, const session::Session& b)
+{
+    QVERIFY(a.frames() == b.frames());
+    QVERIFY(a.stacks() == b.stacks());
+    QCOMPARE(a.series().size(), b.series().size());
+    for (size_t i = 0; i < a.series().size(); ++i) {
+        const session::SeriesRow &x = a.series()[i], &y = b.series()[i];
+        QVERIFY(x.name == y.name && x.unit == y.unit && x.kind == y.kind && x.timed == y.timed);
+        QVERIFY(x.isDefault == y.isDefault);
+    }
 }
 
 void verifySame(const session::Session& a, const session::Session& b)
@@ -51,8 +69,12 @@ void verifySame(const session::Session& a, const session::Session& b)
     QCOMPARE(a.tables().strings, b.tables().strings);
     QVERIFY(a.labels() == b.labels());
     QCOMPARE(a.tracks().size(), b.tracks().size());
-    QCOMPARE(a.tracks()[0].name, b.tracks()[0].name);
-    QCOMPARE(a.tracks()[0].threadId, b.tracks()[0].threadId);
+    for (size_t i = 0; i < a.tracks().size(); ++i) {
+        const session::Track &x = a.tracks()[i], &y = b.tracks()[i];
+        QVERIFY(x.name == y.name && x.threadId == y.threadId && x.kind == y.kind && x.processId == y.processId);
+        QVERIFY(x.process == y.process && x.group == y.group && x.device == y.device && x.lane == y.lane);
+        QVERIFY(x.sortIndex == y.sortIndex);
+    }
     QCOMPARE(a.modelText(), b.modelText());
     QCOMPARE(a.environmentValue("unicode"), b.environmentValue("unicode"));
     QCOMPARE(a.steps().size(), b.steps().size());
@@ -82,6 +104,8 @@ void verifySame(const session::Session& a, const session::Session& b)
     }
     QCOMPARE(a.counters().at(1).unit, b.counters().at(1).unit);
     QCOMPARE(a.quality().size(), b.quality().size());
+    QCOMPARE(a.quality().at(0).places, b.quality().at(0).places);
+    verifySameStacks(a, b);
     verifySameColumns(a, b);
 }
 
@@ -137,6 +161,95 @@ private slots:
         const auto opened = storage::openSession(path);
         QVERIFY(opened.has_value());
         verifySame(**opened, *session);
+    }
+
+    void samplesReadBackInTheOrderOfTime()
+    {
+        const fs::path path = place("samples.stepscope");
+        auto writer = storage::SessionWriter::create(path);
+        QVERIFY(writer.has_value());
+        tests::sendSample(**writer, 2);
+        QVERIFY((*writer)->finish().has_value());
+        const auto opened = storage::openSession(path);
+        QVERIFY(opened.has_value());
+        QCOMPARE((*opened)->sampleCount(), uint64_t{8});
+        const session::SampleTable& cpu = (*opened)->samples(base::SeriesId(0u));
+        const base::HugeVector<int64_t> times{1'002'000, 1'003'000, 1'004'000, 1'102'000, 1'103'000, 1'104'000};
+        QVERIFY(cpu.time == times);
+        const base::HugeVector<int64_t> weights{999'999, 1'000'000, 1'000'001, 999'999, 1'000'000, 1'000'001};
+        QVERIFY(cpu.weight == weights);
+        QCOMPARE(cpu.stack[0], base::StackId::kNone);
+        QCOMPARE(cpu.track[0], base::TrackId::kNone);
+        QCOMPARE(cpu.stack[4], 2u);
+        QCOMPARE(cpu.step[5], 1);
+        QCOMPARE((*opened)->samples(base::SeriesId(1u)).weight[1], int64_t{-3});
+        const session::FrameRow& kernel = (*opened)->frames()[3];
+        QCOMPARE((*opened)->string(kernel.function), std::string_view("memcpy"));
+        QCOMPARE(kernel.address, uint64_t{0xffffffff81000000u});
+        QVERIFY(!kernel.file.valid());
+    }
+
+    void manyStacksFillSeveralChunks()
+    {
+        // A chain of 200 001 frames, as deep recursion makes it.
+        const fs::path path = place("deep.stepscope");
+        auto writer = storage::SessionWriter::create(path);
+        QVERIFY(writer.has_value());
+        (*writer)->addString("f");
+        (*writer)->addFrame({base::StringId(0u)});
+        (*writer)->addSeries({"cpu time", "ns", session::SeriesKind::cpuTime});
+        for (uint32_t i = 0; i < 200'001; ++i) {
+            (*writer)->addStack({i == 0 ? base::StackId{} : base::StackId(i - 1), base::FrameId(0u)});
+            if (i % 9'000 == 0) QVERIFY((*writer)->flush().has_value());
+        }
+        const session::SampleRecord deepest[] = {{5, 1, base::StackId(200'000u)}};
+        (*writer)->addSamples(base::SeriesId(0u), deepest);
+        QVERIFY((*writer)->finish().has_value());
+        for (int round = 0; round < 2; ++round) {
+            const auto opened = storage::openSession(path);
+            QVERIFY(opened.has_value());
+            QCOMPARE((*opened)->stacks().size(), size_t{200'001});
+            QCOMPARE((*opened)->stacks()[0].parent, base::StackId{});
+            for (uint32_t i = 1; i < 200'001; ++i)
+                if ((*opened)->stacks()[i].parent != base::StackId(i - 1)) QFAIL("another parent");
+            QCOMPARE((*opened)->samples(base::SeriesId(0u)).stack[0], 200'000u);
+            QVERIFY(!hasQuality(**opened, "damaged-stacks"));
+            if (round == 0) QVERIFY(storage::saveSession(**opened, path).has_value());
+        }
+    }
+
+    void aFileOfTheFirstReleaseOpens()
+    {
+        const fs::path path = place("old.stepscope");
+        QVERIFY(storage::saveSession(*sampleInMemory(20), path).has_value());
+        {
+            auto database = storage::Database::open(path, storage::OpenMode::readWrite);
+            QVERIFY(database.has_value());
+            // Those files have these tables and columns only.
+            const base::Status status = (*database)->execute(R"sql(
+                DROP TABLE frames; DROP TABLE stack_chunks; DROP TABLE series; DROP TABLE sample_chunks;
+                CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT NOT NULL, thread_id INTEGER NOT NULL);
+                INSERT INTO t SELECT id, name, thread_id FROM tracks;
+                DROP TABLE tracks; ALTER TABLE t RENAME TO tracks;
+                CREATE TABLE l(id INTEGER PRIMARY KEY, name INTEGER, kind INTEGER NOT NULL, phase INTEGER NOT NULL,
+                    layer INTEGER, primitive INTEGER);
+                INSERT INTO l SELECT id, name, kind, phase, layer, primitive FROM labels;
+                DROP TABLE labels; ALTER TABLE l RENAME TO labels;
+                CREATE TABLE q(id INTEGER PRIMARY KEY, code TEXT NOT NULL, count INTEGER, message TEXT);
+                INSERT INTO q SELECT id, code, count, message FROM quality;
+                DROP TABLE quality; ALTER TABLE q RENAME TO quality;)sql");
+            QVERIFY2(status.has_value(), status ? "" : status.error().message.c_str());
+        }
+        const auto opened = storage::openSession(path);
+        QVERIFY(opened.has_value());
+        QCOMPARE((*opened)->spans().size(), size_t{100});
+        QCOMPARE((*opened)->tracks()[1].name, std::string("loader 0"));
+        QCOMPARE((*opened)->tracks()[1].device, -1);
+        QVERIFY((*opened)->tracks()[1].kind == session::TrackKind::thread);
+        QVERIFY((*opened)->series().empty());
+        QCOMPARE((*opened)->sampleCount(), uint64_t{0});
+        QCOMPARE((*opened)->quality().size(), size_t{1}); // the lost spans of the sample, nothing else
+        QCOMPARE((*opened)->quality()[0].places, std::string());
     }
 
     void equalSpansKeepTheirOrderWhenSaved()
@@ -351,6 +464,13 @@ private:
         void addCounterSamples(base::CounterId counter, std::span<const session::CounterRecord> samples) override
         {
             m_to.addCounterSamples(counter, samples);
+        }
+        void addFrame(const session::FrameRow& row) override { m_to.addFrame(row); }
+        void addStack(const session::StackRow& row) override { m_to.addStack(row); }
+        void addSeries(const session::SeriesRow& row) override { m_to.addSeries(row); }
+        void addSamples(base::SeriesId series, std::span<const session::SampleRecord> samples) override
+        {
+            m_to.addSamples(series, samples);
         }
         base::Status flush() override { return m_to.flush(); }
         base::Status finish() override { return m_to.finish(); }

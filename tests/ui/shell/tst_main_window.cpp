@@ -54,6 +54,10 @@ public:
     {
         m_builder.addCounterSamples(id, samples);
     }
+    void addFrame(const session::FrameRow& row) override { m_builder.addFrame(row); }
+    void addStack(const session::StackRow& row) override { m_builder.addStack(row); }
+    void addSeries(const session::SeriesRow& row) override { m_builder.addSeries(row); }
+    void addSamples(session::SeriesId id, std::span<const session::SampleRecord> samples) override { m_builder.addSamples(id, samples); }
     base::Status flush() override { return {}; }
     base::Status finish() override
     {
