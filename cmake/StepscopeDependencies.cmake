@@ -13,6 +13,9 @@ find_path(TL_EXPECTED_INCLUDE_DIR tl/expected.hpp REQUIRED)
 find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(LibLZMA REQUIRED)
+find_package(LibArchive REQUIRED) # zip and tar
+find_package(simdjson REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(libdw REQUIRED IMPORTED_TARGET libdw) # elfutils: names and lines of code

@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/exit_code.h"
+#include "app/cli/input_options.h"
 #include "core/exporters/exporter.h"
 #include "core/present/format.h"
 #include "core/storage/session_file.h"
@@ -25,6 +26,7 @@ Example:
 
 struct ConvertOptions {
     std::string from, to, format;
+    InputChoice input;
     bool force = false;
 };
 
@@ -54,23 +56,24 @@ int run(const ConvertOptions& options)
         printError({base::ErrorCode::invalidArgument, "FILE and OUT are the same file", {options.to}, "give OUT another name"});
         return kUsage;
     }
-    base::Result<session::SessionPtr> opened = storage::openSession(options.from);
+    const base::Result<files::Opened> opened = files::openAny(options.from, options.input.options());
     if (!opened) {
         printError(opened.error());
         return exitCodeOf(opened.error(), Stage::reading);
     }
-    if (const base::Status written = write(**opened, options); !written) {
+    const session::Session& session = *opened->session;
+    if (const base::Status written = write(session, options); !written) {
         base::Error error = written.error();
         const bool replaceable = !options.force && std::filesystem::exists(options.to, ignored) && !std::filesystem::is_directory(options.to, ignored);
         if (error.code == base::ErrorCode::invalidArgument && replaceable) error.hint = "choose another name or replace the file with --force";
         printError(error);
         return written.error().code == base::ErrorCode::unsupported ? kUsage : exitCodeOf(written.error(), Stage::writing);
     }
-    for (const session::QualityRow& row : (*opened)->quality())
+    for (const session::QualityRow& row : session.quality())
         printNote(printable(row.message));
     const auto bytes = std::filesystem::file_size(options.to, ignored);
     const std::string text = fmt::format("wrote {} ({} spans, {})\n", printable(options.to),
-        present::formatCount(static_cast<int64_t>((*opened)->spans().size())), present::formatBytes(static_cast<double>(ignored ? 0 : bytes)));
+        present::formatCount(static_cast<int64_t>(session.spans().size())), present::formatBytes(static_cast<double>(ignored ? 0 : bytes)));
     return writeResult("", text) ? kOk : kFailed;
 }
 
@@ -78,10 +81,11 @@ int run(const ConvertOptions& options)
 
 Command addConvertCommand(CLI::App& app)
 {
-    CLI::App* parser = app.add_subcommand("convert", "Write a session in another format");
+    CLI::App* parser = app.add_subcommand("convert", "Write a session or a trace in another format");
     auto options = std::make_shared<ConvertOptions>();
-    parser->add_option("FILE", options->from, "Session file (.stepscope)")->required();
+    parser->add_option("FILE", options->from, "Session file (.stepscope), or the trace of another tool")->required();
     parser->add_option("OUT", options->to, "File to write; its ending chooses the format")->required();
+    addInputOptions(*parser, options->input);
     parser->add_option("--to", options->format, "Format, whatever the ending");
     parser->add_flag("--force", options->force, "Replace OUT if it exists");
     parser->footer(footer());

@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/exit_code.h"
+#include "app/cli/input_options.h"
 #include "app/cli/session_notes.h"
 #include "core/analysis/reports.h"
 #include "core/engine/data_source.h"
@@ -9,7 +10,6 @@
 #include "core/model/summary.h"
 #include "core/present/format.h"
 #include "core/present/report_sources.h"
-#include "core/storage/session_file.h"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ namespace stepscope::cli {
 
 namespace {
 
-constexpr const char* kFooter = R"(Whether FILE is a session or a model is decided by its content, not by its name.
+constexpr const char* kFooter = R"(Whether FILE is a model, a session or the trace of another tool is decided by its content.
 
 Examples:
   stepscope info lenet.jl
@@ -33,10 +33,9 @@ Examples:
 
 struct InfoOptions {
     std::string file;
+    InputChoice input;
     bool modelText = false;
 };
-
-enum class FileKind { database, binary, text };
 
 // Told here, because nothing says yet whether the file should be a model or a session.
 base::Status checkReadable(const std::string& path)
@@ -51,15 +50,15 @@ base::Status checkReadable(const std::string& path)
         fmt::format("cannot open the file: {}", code != 0 ? std::strerror(code) : "unknown reason"), {path}, missing ? "check the path" : "");
 }
 
-// By the first bytes. A file that cannot be read counts as text: reading it gives the message.
-FileKind sniff(const std::string& path)
+// Text that no importer takes. Names decide where the content does not: every text could be a model with mistakes.
+bool isModel(const std::string& path)
 {
-    std::ifstream in(path, std::ios::binary);
-    std::string head(4096, '\0');
-    in.read(head.data(), static_cast<std::streamsize>(head.size()));
-    head.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
-    if (head.compare(0, 16, std::string("SQLite format 3\0", 16)) == 0) return FileKind::database;
-    return head.find('\0') != std::string::npos ? FileKind::binary : FileKind::text;
+    if (path.ends_with(".jl")) return true;
+    const base::Result<importers::Input> input = importers::openInput(path);
+    if (!input || !input->plain()) return false;
+    const size_t first = input->head.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+    const bool json = first != std::string::npos && (input->head[first] == '{' || input->head[first] == '[');
+    return !json && input->head.find('\0') == std::string::npos && !importers::chooseImporter(*input, "");
 }
 
 int report(const base::Error& error)
@@ -77,11 +76,15 @@ int print(const std::string& text)
     return kOk;
 }
 
-std::string sessionText(const session::Session& session, const std::string& file)
+std::string sessionText(const files::Opened& opened, const std::string& file)
 {
+    const session::Session& session = *opened.session;
     std::error_code ignored;
     const auto bytes = std::filesystem::file_size(file, ignored);
-    std::string text = fmt::format("{}: session, {}\n\n", printable(file), present::formatBytes(static_cast<double>(ignored ? 0 : bytes)));
+    const std::string size = present::formatBytes(static_cast<double>(ignored ? 0 : bytes));
+    std::string text = opened.format == files::kSessionFormat
+        ? fmt::format("{}: session, {}\n\n", printable(file), size)
+        : fmt::format("{}: {} ({}), {}\n\n", printable(file), opened.format, printable(opened.why), size);
     size_t width = 0;
     for (const session::EnvironmentRow& row : session.environment())
         width = std::max(width, columns(row.key));
@@ -108,12 +111,12 @@ std::string sessionText(const session::Session& session, const std::string& file
 
 int sessionInfo(const InfoOptions& options)
 {
-    base::Result<session::SessionPtr> opened = storage::openSession(options.file);
+    const base::Result<files::Opened> opened = files::openAny(options.file, options.input.options());
     if (!opened) return report(opened.error());
-    if (!options.modelText) return print(sessionText(**opened, options.file));
-    if ((*opened)->modelText().empty())
+    if (!options.modelText) return print(sessionText(*opened, options.file));
+    if (opened->session->modelText().empty())
         return report({base::ErrorCode::notFound, "the session holds no model text", {options.file}});
-    return print((*opened)->modelText());
+    return print(opened->session->modelText());
 }
 
 // Shape of one sample when only the data files know it. Missing data is no mistake of the model: then the summary goes
@@ -148,8 +151,7 @@ int modelInfo(const InfoOptions& options)
 int run(const InfoOptions& options)
 {
     if (const base::Status readable = checkReadable(options.file); !readable) return report(readable.error());
-    const FileKind kind = sniff(options.file);
-    if (kind == FileKind::text) return modelInfo(options);
+    if (options.input.format.empty() && isModel(options.file)) return modelInfo(options);
     return sessionInfo(options);
 }
 
@@ -157,9 +159,10 @@ int run(const InfoOptions& options)
 
 Command addInfoCommand(CLI::App& app)
 {
-    CLI::App* parser = app.add_subcommand("info", "Describe a model or a session");
+    CLI::App* parser = app.add_subcommand("info", "Describe a model, a session or the trace of another tool");
     auto options = std::make_shared<InfoOptions>();
-    parser->add_option("FILE", options->file, "Model text or session file")->required();
+    parser->add_option("FILE", options->file, "Model text, session file or trace of another tool")->required();
+    addInputOptions(*parser, options->input);
     parser->add_flag("--model-text", options->modelText, "Print the model that a session was recorded with");
     parser->footer(kFooter);
     return {parser, [options] { return run(*options); }};

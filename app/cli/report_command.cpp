@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/exit_code.h"
+#include "app/cli/input_options.h"
 #include "app/cli/session_notes.h"
 #include "app/cli/table_text.h"
 #include "core/analysis/reports.h"
@@ -35,6 +36,7 @@ Examples:
 
 struct ReportOptions {
     std::string file, by = "phase", format = "text", output;
+    InputChoice input;
     bool includeWarmup = false;
     int64_t firstStep = 0;
     int64_t lastStep = std::numeric_limits<int64_t>::max();
@@ -206,12 +208,12 @@ int run(const ReportOptions& options)
         printError(possible.error());
         return kUsage;
     }
-    base::Result<session::SessionPtr> opened = storage::openSession(options.file);
+    const base::Result<files::Opened> opened = files::openAny(options.file, options.input.options());
     if (!opened) {
         printError(opened.error());
         return exitCodeOf(opened.error(), Stage::reading);
     }
-    const session::Session& session = **opened;
+    const session::Session& session = *opened->session;
     analysis::SpanFilter filter;
     filter.includeWarmup = options.includeWarmup;
     filter.firstStep = options.firstStep;
@@ -238,7 +240,8 @@ Command addReportCommand(CLI::App& app)
 {
     CLI::App* parser = app.add_subcommand("report", "Show where the time of a training step goes");
     auto options = std::make_shared<ReportOptions>();
-    parser->add_option("FILE", options->file, "Session file (.stepscope)")->required();
+    parser->add_option("FILE", options->file, "Session file (.stepscope), or the trace of another tool")->required();
+    addInputOptions(*parser, options->input);
     parser->add_option("--by", options->by, "Rows: phase, layer, primitive or step")->capture_default_str()->check(CLI::IsMember({"phase", "layer", "primitive", "step"}));
     parser->add_option("--format", options->format, "text, csv or json")->capture_default_str()->check(CLI::IsMember({"text", "csv", "json"}));
     parser->add_flag("--include-warmup", options->includeWarmup, "Count the warm-up steps, too");

@@ -1,5 +1,6 @@
 #include "app/desktop/wiring.h"
 
+#include "app/files/open_any.h"
 #include "core/onednn/onednn_backend.h"
 #include "core/recording/environment.h"
 #include "core/storage/session_file.h"
@@ -15,8 +16,11 @@ namespace stepscope::desktop {
 state::Services makeServices()
 {
     state::Services services;
-    services.openSession = [](const std::string& path, std::stop_token stop, const base::Progress& progress) {
-        return storage::openSession(path, stop, progress);
+    services.openSession = [](const std::string& path, std::stop_token stop,
+                              const base::Progress& progress) -> base::Result<session::SessionPtr> {
+        base::Result<files::Opened> opened = files::openAny(path, {}, stop, progress);
+        if (!opened) return base::fail(opened.error());
+        return std::move(opened->session);
     };
     services.saveSession = [](const session::Session& session, const std::string& path, std::stop_token stop,
                               const base::Progress& progress) {

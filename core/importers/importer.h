@@ -77,7 +77,17 @@ struct Choice {
 };
 base::Result<Choice> chooseImporter(const Input& input, std::string_view format);
 
-// openInput, chooseImporter and run.
+// Why reading ended at an error of Input::bytes: kind "gzip-truncated", "zip-damaged", "read-error" and the like.
+ImportProblem problemOf(const base::Error& error);
+
+// For every importer to call on its tables before the session is built: the environment rows "import.format", "import.why",
+// "import.file", "import.bytes" (of the file as it lies there), "import.packing" and "import.member".
+void addImportRows(session::SessionTables& tables, const Input& input, std::string_view format);
+// The quality row "incomplete-file", for what makes Imported::complete false.
+void addProblemRow(session::SessionTables& tables, const ImportProblem& problem);
+
+// openInput, chooseImporter and run. Of an archive with several files the first that an importer takes, unless
+// options.input.member names one.
 base::Result<Imported> importFile(const std::filesystem::path& path, const ImportOptions& options = {},
                                   std::stop_token stop = {}, const base::Progress& progress = {});
 

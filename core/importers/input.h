@@ -42,6 +42,7 @@ struct Input {
     std::string packing;              // "", "gzip", "zip, gzip", ... outermost first
     std::vector<std::string> members; // of an archive: every regular file in it
     std::string head;                 // the first unpacked bytes, up to kHeadBytes
+    std::string why;                  // of the importer that was chosen; importFile() sets it
     std::unique_ptr<ByteSource> bytes; // all unpacked bytes from the first on, head included
 
     bool plain() const { return packing.empty(); } // then `path` holds the bytes themselves

@@ -6,8 +6,9 @@ Rules rules()
 {
     Rules r;
     r.allowed = {
-        {"app/cli", {"core", "gpu"}},
-        {"app/desktop", {"core", "gpu", "ui"}},
+        {"app/files", {"core"}},
+        {"app/cli", {"app/files", "core", "gpu"}},
+        {"app/desktop", {"app/files", "core", "gpu", "ui"}},
         {"core/base", {}},
         {"core/session", {"core/base"}},
         {"core/storage", {"core/base", "core/session"}},

@@ -1,0 +1,27 @@
+// Opens whatever has measurements in it: a session file of ours, or the file of another tool through its importer.
+// Owner: app/files, for the command line and the workbench. Thread: any; meant for jobs.
+#pragma once
+
+#include "core/importers/importer.h"
+#include "core/session/session.h"
+
+#include <optional>
+
+namespace stepscope::files {
+
+struct Opened {
+    session::SessionPtr session;
+    std::string format; // "stepscope" or the name of an importer
+    std::string why;    // how the format was found
+    bool complete = true;
+    std::optional<importers::ImportProblem> problem; // why reading ended early
+};
+
+// By content; options.format overrides ("stepscope" for a session file). Errors as storage::openSession and
+// importers::importFile.
+base::Result<Opened> openAny(const std::filesystem::path& path, const importers::ImportOptions& options = {},
+                             std::stop_token stop = {}, const base::Progress& progress = {});
+
+inline constexpr std::string_view kSessionFormat = "stepscope";
+
+} // namespace stepscope::files
