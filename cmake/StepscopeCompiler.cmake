@@ -21,8 +21,10 @@ if(STEPSCOPE_SANITIZE)
     target_compile_options(stepscope_compiler INTERFACE
         "-fsanitize=${STEPSCOPE_SANITIZE}" -fno-sanitize-recover=all -UNDEBUG -D_GLIBCXX_ASSERTIONS)
     target_link_options(stepscope_compiler INTERFACE "-fsanitize=${STEPSCOPE_SANITIZE}")
-    # GCC sees overflows that cannot happen once the sanitizers' own code is in the way.
-    target_compile_options(stepscope_compiler INTERFACE -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        # GCC sees overflows that cannot happen once the sanitizers' own code is in the way.
+        target_compile_options(stepscope_compiler INTERFACE -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
+    endif()
 endif()
 
 find_program(STEPSCOPE_CCACHE ccache)
@@ -31,5 +33,7 @@ if(STEPSCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     # that presets with equal options share their objects.
     set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1
         "${STEPSCOPE_CCACHE}")
-    add_compile_options(-fpch-preprocess)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        add_compile_options(-fpch-preprocess)
+    endif()
 endif()

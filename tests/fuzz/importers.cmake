@@ -1,0 +1,1 @@
+# A line per importer.
