@@ -1,5 +1,6 @@
 #include "core/analysis/flame_tree.h"
 
+#include "core/analysis/child_map.h"
 #include "core/analysis/label_info.h"
 
 #include <algorithm>
@@ -10,51 +11,6 @@ namespace stepscope::analysis {
 namespace {
 
 constexpr uint32_t kNone = FlameNode::kNone;
-
-// (parent node, label) -> child node. Open addressing: the few hundred live entries stay in the first-level cache.
-class ChildMap {
-public:
-    ChildMap() : m_slots(1024) {}
-
-    // The slot's node, kNone for a new pair; the caller stores the new node in it at once.
-    uint32_t& slot(uint32_t parent, uint32_t key)
-    {
-        if ((m_used + 1) * 2 > m_slots.size()) grow();
-        Slot& found = place(m_slots, parent, key);
-        if (found.node == kNone) ++m_used;
-        return found.node;
-    }
-
-private:
-    struct Slot {
-        uint32_t parent = 0, key = 0, node = kNone;
-    };
-
-    static Slot& place(std::vector<Slot>& slots, uint32_t parent, uint32_t key)
-    {
-        const size_t mask = slots.size() - 1;
-        uint64_t hash = (uint64_t{parent} << 32 | key) * 0x9e3779b97f4a7c15u;
-        for (size_t i = (hash >> 32) & mask;; i = (i + 1) & mask) {
-            Slot& slot = slots[i];
-            if (slot.node == kNone || (slot.parent == parent && slot.key == key)) {
-                slot.parent = parent;
-                slot.key = key;
-                return slot;
-            }
-        }
-    }
-
-    void grow()
-    {
-        std::vector<Slot> larger(m_slots.size() * 2);
-        for (const Slot& slot : m_slots)
-            if (slot.node != kNone) place(larger, slot.parent, slot.key).node = slot.node;
-        m_slots.swap(larger);
-    }
-
-    std::vector<Slot> m_slots;
-    size_t m_used = 0;
-};
 
 class Builder {
 public:
@@ -204,7 +160,7 @@ void Builder::finish(ChildOrder order)
 
 void Builder::link(ChildOrder order)
 {
-    std::vector<FlameNode>& nodes = m_tree.nodes;
+    const std::vector<FlameNode>& nodes = m_tree.nodes;
     std::vector<uint32_t> ids(nodes.size() - 1);
     std::iota(ids.begin(), ids.end(), 1u);
     if (order == ChildOrder::weight) {
@@ -213,12 +169,7 @@ void Builder::link(ChildOrder order)
             return m_tree.name(a) < m_tree.name(b);
         });
     }
-    std::vector<uint32_t> last(nodes.size(), kNone);
-    for (const uint32_t id : ids) {
-        const uint32_t parent = nodes[id].parent;
-        (last[parent] == kNone ? nodes[parent].firstChild : nodes[last[parent]].nextSibling) = id;
-        last[parent] = id;
-    }
+    linkChildren(m_tree.nodes, ids);
 }
 
 FlameTree Builder::build(ChildOrder order, const std::stop_token& stop, const base::Progress& progress)
@@ -255,8 +206,36 @@ std::string_view FlameTree::name(uint32_t id) const
 {
     if (const session::Label* known = label(id)) return session->string(known->name);
     const FlameNode& node = nodes[id];
+    switch (node.kind) {
+    case FlameNodeKind::frame: return node.place < places.size() ? std::string_view(places[node.place].shown) : "[unknown]";
+    case FlameNodeKind::phase: return node.phase == session::Phase::none ? "no phase" : session::phaseName(node.phase);
+    case FlameNodeKind::layer: return layerName(node.layer);
+    case FlameNodeKind::span: break;
+    }
     if (node.track.valid() && node.track.index() < session->tracks().size()) return session->tracks()[node.track.index()].name;
-    return node.label.valid() ? std::string_view("unknown label") : std::string_view();
+    if (node.label.valid()) return "unknown label";
+    return id == 0 ? std::string_view() : std::string_view("unknown thread");
+}
+
+std::string_view FlameTree::layerName(base::LayerId layer) const
+{
+    if (layer.index() >= session->layers().size()) return "no layer";
+    const std::string& path = session->layers()[layer.index()].path;
+    return path.empty() ? std::string_view("model") : std::string_view(path);
+}
+
+const FlamePlace* FlameTree::place(uint32_t id) const
+{
+    const FlameNode& node = nodes[id];
+    return node.kind == FlameNodeKind::frame && node.place < places.size() ? &places[node.place] : nullptr;
+}
+
+std::string_view FlameTree::fullName(uint32_t id) const
+{
+    const FlamePlace* known = place(id);
+    if (known == nullptr) return name(id);
+    const std::string_view function = session->string(known->function);
+    return function.empty() ? std::string_view(known->shown) : function;
 }
 
 std::string FlameTree::path(uint32_t id) const
@@ -264,8 +243,16 @@ std::string FlameTree::path(uint32_t id) const
     std::vector<uint32_t> ids;
     for (uint32_t at = id; at != kNone && nodes[at].parent != kNone; at = nodes[at].parent)
         ids.push_back(at);
+    // Of very deep stacks the two ends tell enough.
+    constexpr size_t kOuter = 8, kInner = 24;
+    const bool shorten = ids.size() > kOuter + kInner + 1;
     std::string text;
     for (size_t i = ids.size(); i-- > 0;) {
+        if (shorten && i == ids.size() - 1 - kOuter) {
+            text += "… › ";
+            i = kInner;
+            continue;
+        }
         text += name(ids[i]);
         if (i > 0) text += " › ";
     }

@@ -1,0 +1,108 @@
+#include "core/analysis/sample_tree.h"
+
+#include "core/analysis/sample_shapes.h"
+#include "core/analysis/stack_tree.h"
+
+namespace stepscope::analysis {
+
+namespace {
+
+FlameUnit unitOf(const session::SeriesRow& series)
+{
+    switch (series.kind) {
+    case session::SeriesKind::cpuTime:
+    case session::SeriesKind::wallTime: return FlameUnit::time;
+    case session::SeriesKind::allocatedBytes: return FlameUnit::bytes;
+    default: break;
+    }
+    if (series.unit == "ns") return FlameUnit::time;
+    return series.unit == "bytes" ? FlameUnit::bytes : FlameUnit::count;
+}
+
+// Of a clock or a hardware counter the number of samples is what statistics are about; of allocations, and of
+// files that only have sums, the weight itself.
+bool weightsAreCounts(const session::SeriesRow& series)
+{
+    return series.kind == session::SeriesKind::allocatedBytes || series.kind == session::SeriesKind::allocations
+        || series.kind == session::SeriesKind::other;
+}
+
+} // namespace
+
+base::SeriesId seriesOf(const session::Session& session, const SampleFilter& filter)
+{
+    const std::vector<session::SeriesRow>& series = session.series();
+    if (filter.series.index() < series.size()) return filter.series;
+    for (size_t i = 0; i < series.size(); ++i)
+        if (series[i].isDefault) return base::SeriesId(i);
+    return series.empty() ? base::SeriesId() : base::SeriesId(0u);
+}
+
+std::string_view sampleGroupName(SampleGroup group)
+{
+    switch (group) {
+    case SampleGroup::thread: return "thread";
+    case SampleGroup::phase: return "phase";
+    case SampleGroup::layer: return "layer";
+    }
+    return "";
+}
+
+std::optional<SampleGroup> sampleGroupByName(std::string_view name)
+{
+    for (const SampleGroup group : {SampleGroup::thread, SampleGroup::phase, SampleGroup::layer})
+        if (sampleGroupName(group) == name) return group;
+    return std::nullopt;
+}
+
+int64_t reportCount(const FlameTree& tree, const FlameNode& node)
+{
+    return tree.countsAreWeights ? node.seen : node.count;
+}
+
+int64_t reportSelfCount(const FlameTree& tree, const FlameNode& node)
+{
+    return tree.countsAreWeights ? node.self : node.selfCount;
+}
+
+SampleProfile sampleProfile(session::SessionPtr session, const SampleFilter& filter, std::stop_token stop,
+                            const base::Progress& progress)
+{
+    SampleProfile profile;
+    profile.filter = filter;
+    profile.series = seriesOf(*session, filter);
+    FlameTree& tree = profile.tree;
+    tree.session = session;
+    tree.filter = filter.spans;
+    tree.ofSamples = true;
+    tree.nodes.emplace_back();
+    if (!profile.series.valid()) return profile;
+    const session::SeriesRow& series = session->series()[profile.series.index()];
+    tree.unit = unitOf(series);
+    tree.countsAreWeights = weightsAreCounts(series);
+    tree.weightName = series.name.empty() ? std::string(session::seriesKindName(series.kind)) : series.name;
+
+    // The flat table is about whole stacks: its tree never has its recursion flattened.
+    const bool flattened = filter.recursion == SampleRecursion::flat;
+    StackTreeBuilder builder(*session, filter, profile.series);
+    builder.select(stop, progress);
+    FlameTree whole = tree;
+    builder.build(whole, false, stop);
+    if (progress) progress(0.6, "merging stacks");
+    if (flattened) builder.build(tree, true, stop);
+    if (stop.stop_requested()) {
+        profile.tree.nodes.assign(1, {});
+        return profile;
+    }
+    profile.total = whole.nodes[0].total;
+    profile.samples = whole.nodes[0].count;
+    profile.unknownStacks = builder.unknownStacks();
+    profile.flat = flatRows(whole, filter, profile.groups);
+    if (!flattened) tree = std::move(whole);
+    reshape(tree, filter);
+    arrange(tree, filter);
+    if (progress) progress(1, "merging stacks");
+    return profile;
+}
+
+} // namespace stepscope::analysis

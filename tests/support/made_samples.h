@@ -1,0 +1,91 @@
+// Makes sessions of stack samples for tests: frames by name, stacks as lists of frames.
+#pragma once
+
+#include "core/session/session_builder.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stepscope::support {
+
+class SampleMaker {
+public:
+    explicit SampleMaker(const session::SeriesRow& series = {"cpu time", "ns", session::SeriesKind::cpuTime, true, true})
+    {
+        addSeries(series);
+    }
+
+    session::SeriesId addSeries(const session::SeriesRow& series)
+    {
+        builder.addSeries(series);
+        return session::SeriesId(m_series++);
+    }
+
+    // Names a frame. Frames that were never named become functions of no file.
+    void frame(const std::string& name, const std::string& function, const std::string& file, int line, uint32_t flags = 0,
+               uint64_t address = 0, const std::string& module = "")
+    {
+        session::FrameRow row;
+        row.function = function.empty() ? session::StringId{} : builder.intern(function);
+        row.file = file.empty() ? session::StringId{} : builder.intern(file);
+        row.module = module.empty() ? session::StringId{} : builder.intern(module);
+        row.line = line;
+        row.flags = flags;
+        row.address = address;
+        m_frames[name] = builder.internFrame(row);
+    }
+
+    // "main;work;leaf", outermost first; "" is the unknown stack.
+    session::StackId stack(std::string_view frames)
+    {
+        session::StackId at;
+        while (!frames.empty()) {
+            const size_t end = std::min(frames.find(';'), frames.size());
+            const std::string name(frames.substr(0, end));
+            if (!m_frames.contains(name)) frame(name, name, "", 0);
+            at = builder.internStack({at, m_frames[name]});
+            frames.remove_prefix(std::min(end + 1, frames.size()));
+        }
+        return at;
+    }
+
+    struct Tags {
+        session::LabelId label;
+        session::TrackId track;
+        int step = -1;
+        session::SeriesId series{0u};
+    };
+
+    // `count` samples of `weight` each.
+    void add(std::string_view frames, int count, int64_t weight, const Tags& tags)
+    {
+        const session::StackId id = stack(frames);
+        for (int i = 0; i < count; ++i) {
+            const session::SampleRecord sample{m_time++, weight, id, tags.label, tags.track, tags.step};
+            builder.addSamples(tags.series, std::span(&sample, 1));
+        }
+    }
+    void add(std::string_view frames, int count, int64_t weight = 1'000'000) { add(frames, count, weight, Tags{}); }
+
+    session::LabelId label(session::Phase phase, session::LayerId layer = {}, session::PrimitiveId primitive = {},
+                           session::SpanKind kind = session::SpanKind::phase)
+    {
+        return builder.internLabel({builder.intern(session::phaseName(phase)), kind, phase, layer, primitive});
+    }
+
+    session::SessionPtr build() { return builder.build(); }
+
+    session::SessionBuilder builder;
+
+private:
+    std::map<std::string, session::FrameId> m_frames;
+    uint32_t m_series = 0;
+    int64_t m_time = 0;
+};
+
+// A series as files of collapsed stacks have it: sums without times.
+inline session::SeriesRow foldedSeries() { return {"samples", "", session::SeriesKind::other, false, true}; }
+
+} // namespace stepscope::support
