@@ -11,6 +11,7 @@ target_link_libraries(dnnl_library INTERFACE "${DNNL_LIBRARY}")
 
 find_path(TL_EXPECTED_INCLUDE_DIR tl/expected.hpp REQUIRED)
 find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
+find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(LibLZMA REQUIRED)

@@ -1,5 +1,14 @@
 // The list of importers. Those that decide by magic bytes stand first: of equal confidences the first wins.
+#include "core/importers/callgrind_importer.h"
+#include "core/importers/collapsed_importer.h"
+#include "core/importers/cpuprofile_importer.h"
+#include "core/importers/firefox_importer.h"
 #include "core/importers/importer.h"
+#include "core/importers/jlprof_importer.h"
+#include "core/importers/onednn_importer.h"
+#include "core/importers/perf_script_importer.h"
+#include "core/importers/pprof_importer.h"
+#include "core/importers/speedscope_importer.h"
 
 #include <array>
 
@@ -7,7 +16,18 @@ namespace stepscope::importers {
 
 std::span<const Importer> builtinImporters()
 {
-    static constexpr std::array<Importer, 0> kImporters{};
+    static constexpr std::array kImporters{
+        kJlprofImporter,
+        kSpeedscopeImporter,
+        kFirefoxImporter,
+        kCpuProfileImporter,
+        kHeapProfileImporter,
+        kCallgrindImporter,
+        kOneDnnImporter,
+        kPerfScriptImporter,
+        kPprofImporter,
+        kCollapsedImporter, // last: nearly any text with numbers fits
+    };
     return kImporters;
 }
 

@@ -1,1 +1,11 @@
 # A line per importer.
+stepscope_fuzz(callgrind SEEDS "golden/cases/6[23]-*/input.callgrind")
+stepscope_fuzz(collapsed SEEDS "golden/cases/*/*.folded")
+stepscope_fuzz(cpuprofile SEEDS "golden/cases/*/input.cpuprofile")
+stepscope_fuzz(firefox SEEDS "golden/cases/59-*/input.json" "golden/cases/61-*/input.json")
+stepscope_fuzz(heapprofile SEEDS "golden/cases/*/input.cpuprofile")
+stepscope_fuzz(jlprof)
+stepscope_fuzz(onednn-log SEEDS "golden/cases/65-*/input.log")
+stepscope_fuzz(perf-script SEEDS "golden/cases/*/input.perf")
+stepscope_fuzz(pprof SEEDS "golden/cases/*/input.pb")
+stepscope_fuzz(speedscope SEEDS "golden/cases/*/input.speedscope.json")
