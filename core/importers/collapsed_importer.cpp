@@ -35,7 +35,12 @@ std::string_view lastNumber(std::string_view line, std::string_view& rest)
     return word;
 }
 
-bool isComment(std::string_view line) { return line.starts_with('#'); }
+// Some tools write "// text" too; a frame may begin like that, but then a count follows.
+bool isComment(std::string_view line)
+{
+    std::string_view rest;
+    return line.starts_with('#') || (line.starts_with("//") && lastNumber(line, rest).empty());
+}
 bool isBlank(std::string_view line) { return line.find_first_not_of(kWhite) == std::string_view::npos; }
 
 // Calls line(number, text) for every line of the text.

@@ -179,6 +179,7 @@ std::vector<session::SampleRecord> CpuProfile::samples()
 
     std::vector<session::SampleRecord> result;
     const bool stamped = m_deltas.empty() && !m_timestamps.empty();
+    if (stamped && m_timestamps.size() > m_samples.size()) m_end = m_timestamps[m_samples.size()];
     session::TimeNs now = m_start.value_or(0);
     for (size_t i = 0; i < m_samples.size(); ++i) {
         session::SampleRecord sample;
