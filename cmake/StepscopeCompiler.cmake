@@ -12,14 +12,15 @@ set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 add_library(stepscope_compiler INTERFACE)
 target_include_directories(stepscope_compiler INTERFACE "${CMAKE_SOURCE_DIR}")
 target_compile_options(stepscope_compiler INTERFACE
-    -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers -fno-omit-frame-pointer)
+    -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers -fomit-frame-pointer)
+# Stacks are unwound by call frame information; of a blocked thread only the stack pointer is known, so frame pointers hinder.
 if(STEPSCOPE_WERROR)
     target_compile_options(stepscope_compiler INTERFACE -Werror)
 endif()
 if(STEPSCOPE_SANITIZE)
     # Debug checks of the standard library find what the sanitizers cannot: an index past a vector's end but inside its capacity.
     target_compile_options(stepscope_compiler INTERFACE
-        "-fsanitize=${STEPSCOPE_SANITIZE}" -fno-sanitize-recover=all -UNDEBUG -D_GLIBCXX_ASSERTIONS)
+        "-fsanitize=${STEPSCOPE_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer -UNDEBUG -D_GLIBCXX_ASSERTIONS)
     target_link_options(stepscope_compiler INTERFACE "-fsanitize=${STEPSCOPE_SANITIZE}")
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         # GCC sees overflows that cannot happen once the sanitizers' own code is in the way.

@@ -19,8 +19,9 @@ find_package(LibArchive REQUIRED) # zip and tar
 find_package(simdjson REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
-pkg_check_modules(libdw REQUIRED IMPORTED_TARGET libdw) # elfutils: names and lines of code
+pkg_check_modules(libdw REQUIRED IMPORTED_TARGET libdw) # elfutils: names and lines of code, unwinding
 pkg_check_modules(libelf REQUIRED IMPORTED_TARGET libelf)
+pkg_check_modules(capstone REQUIRED IMPORTED_TARGET capstone) # instructions of generated code
 find_package(OpenMP REQUIRED)
 
 if(STEPSCOPE_GUI OR STEPSCOPE_TESTS)

@@ -105,7 +105,11 @@ Status TrainingRun::step(int64_t index)
     raw.row.index = index;
     const auto begin = ProgressMeter::Clock::now();
     raw.startTicks = buffer != nullptr ? ticks() : 0;
-    const Result<const Batch*> batch = m_loader->next(&m_control.stop);
+    const Published stepLabel(buffer, m_recording.step);
+    const Result<const Batch*> batch = [&] {
+        const Published waiting(buffer, m_recording.phase(Phase::dataWait));
+        return m_loader->next(&m_control.stop);
+    }();
     if (!batch) {
         if (buffer != nullptr) buffer->setStep(-1); // no step came of it
         return fail(batch.error());

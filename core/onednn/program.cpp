@@ -23,22 +23,31 @@ base::Status Program::run(dnnl::stream& stream, Operation::Mode mode, recording:
 {
     constexpr size_t kMaxDepth = 256; // the model parser limits nesting far below
     std::array<uint64_t, kMaxDepth> starts;
+    std::array<uint32_t, kMaxDepth> outer; // what samples of the stack were tagged with before
     size_t depth = 0;
     for (const Operation& operation : m_operations) {
         if ((operation.modes & mode) == 0) continue;
         switch (operation.kind) {
         case Operation::Kind::open:
-            if (buffer != nullptr && depth < kMaxDepth) starts[depth] = recording::ticks();
+            if (buffer != nullptr && depth < kMaxDepth) {
+                outer[depth] = buffer->enter(operation.label);
+                starts[depth] = recording::ticks();
+            }
             ++depth;
             break;
         case Operation::Kind::close:
             --depth;
-            if (buffer != nullptr && depth < kMaxDepth) buffer->push(operation.label, starts[depth], recording::ticks());
+            if (buffer != nullptr && depth < kMaxDepth) {
+                buffer->push(operation.label, starts[depth], recording::ticks());
+                buffer->leave(outer[depth]);
+            }
             break;
         default: {
-            const uint64_t start = buffer != nullptr ? recording::ticks() : 0;
-            const dnnl_status_t status = execute(operation, stream);
-            if (buffer != nullptr) buffer->push(operation.label, start, recording::ticks());
+            dnnl_status_t status = dnnl_success;
+            {
+                const recording::Probe probe(buffer, base::LabelId(operation.label));
+                status = execute(operation, stream);
+            }
             if (status != dnnl_success) {
                 return base::fail(base::ErrorCode::internal,
                                   "oneDNN could not run '" + operation.name + "' (status " + std::to_string(status) + ")");

@@ -1,6 +1,7 @@
 #include "core/recording/recorder.h"
 
 #include "core/recording/bounded_queue.h"
+#include "core/recording/thread_registry.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -41,7 +43,8 @@ struct ModelText {
 };
 // A row on its way to the sink, in the order of registration.
 using PendingRow = std::variant<StringRow, session::Track, session::Label, session::LayerRow, session::PrimitiveRow,
-                                session::CounterRow, session::EnvironmentRow, session::QualityRow, ModelText>;
+                                session::CounterRow, session::EnvironmentRow, session::QualityRow, ModelText, session::FrameRow,
+                                session::StackRow, session::SeriesRow>;
 
 struct RowSender {
     session::SessionSink& sink;
@@ -54,6 +57,14 @@ struct RowSender {
     void operator()(const session::EnvironmentRow& row) const { sink.addEnvironment(row); }
     void operator()(const session::QualityRow& row) const { sink.addQuality(row); }
     void operator()(const ModelText& row) const { sink.setModelText(row.text); }
+    void operator()(const session::FrameRow& row) const { sink.addFrame(row); }
+    void operator()(const session::StackRow& row) const { sink.addStack(row); }
+    void operator()(const session::SeriesRow& row) const { sink.addSeries(row); }
+};
+
+struct SeriesSamples {
+    base::SeriesId series;
+    std::vector<session::SampleRecord> samples;
 };
 
 struct LabelHash {
@@ -64,6 +75,23 @@ struct LabelHash {
                                     static_cast<uint64_t>(label.kind), static_cast<uint64_t>(label.phase)})
             h = (h ^ part) * 0x9e3779b97f4a7c15u + (h >> 29);
         return h;
+    }
+};
+
+uint64_t mix(uint64_t h, uint64_t part) { return (h ^ part) * 0x9e3779b97f4a7c15u + (h >> 29); }
+
+struct FrameHash {
+    size_t operator()(const session::FrameRow& row) const noexcept
+    {
+        uint64_t h = mix(row.address, uint64_t{row.function.value} << 32 | row.module.value);
+        h = mix(h, uint64_t{row.file.value} << 32 | static_cast<uint32_t>(row.line));
+        return mix(h, uint64_t{row.flags} << 32 | row.primitive.value);
+    }
+};
+struct StackHash {
+    size_t operator()(const session::StackRow& row) const noexcept
+    {
+        return mix(0, uint64_t{row.parent.value} << 32 | row.frame.value);
     }
 };
 
@@ -83,12 +111,22 @@ struct Recorder::Impl {
     TickClock clock;
 
     // Registration.
-    std::mutex mutex;
+    mutable std::mutex mutex;
     std::vector<PendingRow> pending;
-    std::vector<std::unique_ptr<SpanBuffer>> buffers; // one per track
+    std::vector<std::unique_ptr<SpanBuffer>> buffers; // one per track; null for tracks without probes
+    std::unordered_map<uint64_t, uint32_t> threadTracks; // by serial number of the thread
     std::unordered_map<std::string, uint32_t> strings;
     std::unordered_map<session::Label, uint32_t, LabelHash> labels;
-    uint32_t layers = 0, primitives = 0, counters = 0;
+    std::vector<session::Label> labelRows;
+    std::vector<uint32_t> primitiveFlags;
+    std::unordered_map<session::FrameRow, uint32_t, FrameHash> frames;
+    std::unordered_map<session::StackRow, uint32_t, StackHash> stacks;
+    uint32_t layers = 0, counters = 0, series = 0;
+
+    // Sources, and what they added.
+    std::mutex sourceMutex;
+    std::vector<RecordingSource*> sources;
+    std::vector<SeriesSamples> newSamples; // guarded by `mutex`
 
     // Queues of the measured threads.
     BoundedQueue<RawStep> steps;
@@ -100,6 +138,7 @@ struct Recorder::Impl {
     std::vector<base::HugeVector<session::SpanRecord>> spans; // per track, recycled
     std::vector<std::vector<session::CounterRecord>> samples; // per counter, recycled
     std::vector<PendingRow> rows;
+    std::vector<SeriesSamples> stackSamples;
     std::vector<session::StepRow> stepRows;
     std::chrono::steady_clock::time_point lastFlush = std::chrono::steady_clock::now();
     std::atomic<bool> hasFailed{false};
@@ -116,6 +155,8 @@ struct Recorder::Impl {
     void collect() noexcept;
     void takeSpans();
     void takeQueues();
+    void askSources();
+    uint32_t intern(std::string_view text);
     void send();
     void flush() noexcept;
     void keep(base::Status result) noexcept;
@@ -125,6 +166,7 @@ struct Recorder::Impl {
 void Recorder::Impl::run()
 {
     pthread_setname_np(pthread_self(), "collector");
+    excludeCurrentThread();
     std::unique_lock lock(wakeMutex);
     while (!stopping) {
         wake.wait_for(lock, std::chrono::milliseconds(options.drainMilliseconds), [this] { return stopping; });
@@ -165,11 +207,13 @@ void Recorder::Impl::collect() noexcept
         }
         takeSpans();
         takeQueues();
+        askSources();
         {
             // After the spans were taken: whatever they refer to was registered before.
             const std::lock_guard lock(mutex);
             rows.clear();
             rows.swap(pending);
+            stackSamples = std::exchange(newSamples, {});
         }
         if (!hasFailed.load(std::memory_order_relaxed)) send();
     } catch (const std::exception& e) {
@@ -183,6 +227,7 @@ void Recorder::Impl::takeSpans()
     for (size_t t = 0; t < draining.size(); ++t) {
         auto& out = spans[t];
         out.clear();
+        if (draining[t] == nullptr) continue;
         draining[t]->drain([&](std::span<const RawSpan> raw) {
             for (const RawSpan& span : raw) {
                 const base::TimeNs start = clock.toNs(span.start);
@@ -221,6 +266,23 @@ void Recorder::Impl::send()
         sink.addStep(row);
     for (size_t c = 0; c < samples.size(); ++c)
         if (!samples[c].empty()) sink.addCounterSamples(CounterId(c), samples[c]);
+    for (const SeriesSamples& of : stackSamples)
+        sink.addSamples(of.series, of.samples);
+}
+
+void Recorder::Impl::askSources()
+{
+    const std::lock_guard lock(sourceMutex);
+    for (RecordingSource* source : sources)
+        source->collect(clock);
+}
+
+// With the mutex held.
+uint32_t Recorder::Impl::intern(std::string_view text)
+{
+    const auto [at, added] = strings.try_emplace(std::string(text), static_cast<uint32_t>(strings.size()));
+    if (added) pending.push_back(StringRow{std::string(text)});
+    return at->second;
 }
 
 void Recorder::Impl::flush() noexcept
@@ -238,7 +300,7 @@ void Recorder::Impl::addLosses()
 {
     uint64_t lost = 0;
     for (const auto& buffer : buffers)
-        lost += buffer->dropped();
+        lost += buffer != nullptr ? buffer->dropped() : 0;
     if (lost > 0)
         pending.push_back(session::QualityRow{
             "lost-spans", static_cast<int64_t>(lost),
@@ -270,7 +332,15 @@ Recorder::~Recorder()
 SpanBuffer* Recorder::registerTrack(std::string_view name)
 {
     auto buffer = std::make_unique<SpanBuffer>(m_impl->options.maxBlocksPerThread);
+    RegisteredThread* thread = currentThread();
+    if (thread != nullptr) {
+        thread->marker.label.store(LabelId::kNone);
+        thread->marker.step.store(-1);
+        thread->marker.used.store(true);
+        buffer->publishTo(std::shared_ptr<ThreadMarker>(thread->shared_from_this(), &thread->marker));
+    }
     const std::lock_guard lock(m_impl->mutex);
+    if (thread != nullptr) m_impl->threadTracks[thread->serial] = static_cast<uint32_t>(m_impl->buffers.size());
     m_impl->pending.push_back(session::Track{std::string(name), static_cast<int64_t>(::syscall(SYS_gettid))});
     m_impl->buffers.push_back(std::move(buffer));
     return m_impl->buffers.back().get();
@@ -281,13 +351,84 @@ LabelId Recorder::label(std::string_view name, session::SpanKind kind, session::
 {
     Impl& impl = *m_impl;
     const std::lock_guard lock(impl.mutex);
-    const auto [text, newText] =
-        impl.strings.try_emplace(std::string(name), static_cast<uint32_t>(impl.strings.size()));
-    if (newText) impl.pending.push_back(StringRow{std::string(name)});
-    const session::Label row{base::StringId(text->second), kind, phase, layer, primitive};
+    const session::Label row{base::StringId(impl.intern(name)), kind, phase, layer, primitive};
     const auto [at, added] = impl.labels.try_emplace(row, static_cast<uint32_t>(impl.labels.size()));
-    if (added) impl.pending.push_back(row);
+    if (added) {
+        impl.pending.push_back(row);
+        impl.labelRows.push_back(row);
+    }
     return LabelId(at->second);
+}
+
+base::StringId Recorder::string(std::string_view text)
+{
+    const std::lock_guard lock(m_impl->mutex);
+    return base::StringId(m_impl->intern(text));
+}
+
+base::FrameId Recorder::frame(const session::FrameRow& frame)
+{
+    const std::lock_guard lock(m_impl->mutex);
+    const auto [at, added] = m_impl->frames.try_emplace(frame, static_cast<uint32_t>(m_impl->frames.size()));
+    if (added) m_impl->pending.push_back(frame);
+    return base::FrameId(at->second);
+}
+
+base::StackId Recorder::stack(const session::StackRow& stack)
+{
+    const std::lock_guard lock(m_impl->mutex);
+    const auto [at, added] = m_impl->stacks.try_emplace(stack, static_cast<uint32_t>(m_impl->stacks.size()));
+    if (added) m_impl->pending.push_back(stack);
+    return base::StackId(at->second);
+}
+
+base::SeriesId Recorder::addSeries(const session::SeriesRow& series)
+{
+    const std::lock_guard lock(m_impl->mutex);
+    m_impl->pending.push_back(series);
+    return base::SeriesId(m_impl->series++);
+}
+
+void Recorder::addSamples(base::SeriesId series, std::vector<session::SampleRecord> samples)
+{
+    if (samples.empty()) return;
+    const std::lock_guard lock(m_impl->mutex);
+    m_impl->newSamples.push_back({series, std::move(samples)});
+}
+
+base::TrackId Recorder::trackOfThread(uint64_t serial, int64_t threadId, std::string_view name)
+{
+    const std::lock_guard lock(m_impl->mutex);
+    const auto [at, added] = m_impl->threadTracks.try_emplace(serial, static_cast<uint32_t>(m_impl->buffers.size()));
+    if (added) {
+        m_impl->pending.push_back(session::Track{std::string(name), threadId});
+        m_impl->buffers.push_back(nullptr);
+    }
+    return base::TrackId(at->second);
+}
+
+session::Label Recorder::labelRow(LabelId label) const
+{
+    const std::lock_guard lock(m_impl->mutex);
+    return label.value < m_impl->labelRows.size() ? m_impl->labelRows[label.value] : session::Label{};
+}
+
+uint32_t Recorder::primitiveFlags(PrimitiveId primitive) const
+{
+    const std::lock_guard lock(m_impl->mutex);
+    return primitive.value < m_impl->primitiveFlags.size() ? m_impl->primitiveFlags[primitive.value] : 0;
+}
+
+void Recorder::addSource(RecordingSource& source)
+{
+    const std::lock_guard lock(m_impl->sourceMutex);
+    m_impl->sources.push_back(&source);
+}
+
+void Recorder::removeSource(RecordingSource& source)
+{
+    const std::lock_guard lock(m_impl->sourceMutex);
+    std::erase(m_impl->sources, &source);
 }
 
 LayerId Recorder::addLayer(const session::LayerRow& layer)
@@ -301,7 +442,8 @@ PrimitiveId Recorder::addPrimitive(const session::PrimitiveRow& primitive)
 {
     const std::lock_guard lock(m_impl->mutex);
     m_impl->pending.push_back(primitive);
-    return PrimitiveId(m_impl->primitives++);
+    m_impl->primitiveFlags.push_back(primitive.flags);
+    return PrimitiveId(m_impl->primitiveFlags.size() - 1);
 }
 
 CounterId Recorder::addCounter(std::string_view name, std::string_view unit)
@@ -347,6 +489,17 @@ base::Status Recorder::finish()
 {
     Impl& impl = *m_impl;
     if (impl.finished) return impl.status;
+    try {
+        std::vector<RecordingSource*> sources;
+        {
+            const std::lock_guard lock(impl.sourceMutex);
+            sources = impl.sources;
+        }
+        for (RecordingSource* source : sources)
+            source->finish();
+    } catch (const std::exception& e) {
+        impl.keep(base::fail(base::ErrorCode::internal, fmt::format("the recording failed: {}", e.what())));
+    }
     impl.stop();
     impl.finished = true;
     try {

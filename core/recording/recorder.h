@@ -27,6 +27,16 @@ struct RawStep {
     uint64_t endTicks = 0;
 };
 
+// Something that adds rows and samples while the recording runs, such as a sampler.
+class RecordingSource {
+public:
+    virtual ~RecordingSource() = default;
+    // About four times a second, on the Collector's thread; it may call the Recorder. `clock` converts ticks.
+    virtual void collect(const TickClock& clock) = 0;
+    // Before the last collect(): adds what is to be said at the end. On the thread that calls Recorder::finish().
+    virtual void finish() {}
+};
+
 class Recorder {
 public:
     struct Options {
@@ -48,6 +58,21 @@ public:
     LayerId addLayer(const session::LayerRow& layer);
     PrimitiveId addPrimitive(const session::PrimitiveRow& primitive);
     CounterId addCounter(std::string_view name, std::string_view unit);
+    // Rows of stack samples. Interned: equal rows get the same id.
+    base::StringId string(std::string_view text);
+    base::FrameId frame(const session::FrameRow& frame);
+    base::StackId stack(const session::StackRow& stack);
+    base::SeriesId addSeries(const session::SeriesRow& series);
+    void addSamples(base::SeriesId series, std::vector<session::SampleRecord> samples);
+    // The track of a thread by its serial number in the thread registry: the one it registered, or a new one.
+    base::TrackId trackOfThread(uint64_t serial, int64_t threadId, std::string_view name);
+    session::Label labelRow(LabelId label) const;        // none for an unknown id
+    uint32_t primitiveFlags(PrimitiveId primitive) const; // PrimitiveFlag
+
+    // The source is asked from now on; it must be removed before it is destroyed.
+    void addSource(RecordingSource& source);
+    void removeSource(RecordingSource& source); // waits while it is being asked
+
     void addEnvironment(std::string_view key, std::string_view value);
     void addQuality(const session::QualityRow& row);
     void setModelText(std::string_view text);

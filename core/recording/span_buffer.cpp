@@ -52,6 +52,7 @@ struct SpanBuffer::Impl {
     uint64_t consumed = 0; // Collector's
     uint64_t droppedSeen = 0;
     std::vector<std::unique_ptr<void, FreeMemory>> memory;
+    std::shared_ptr<ThreadMarker> marker = std::make_shared<ThreadMarker>();
 };
 
 SpanBuffer::SpanBuffer(size_t maxBlocks) : m_impl(std::make_unique<Impl>())
@@ -59,10 +60,17 @@ SpanBuffer::SpanBuffer(size_t maxBlocks) : m_impl(std::make_unique<Impl>())
     m_impl->maxBlocks = std::max<size_t>(1, maxBlocks);
     m_impl->filling.slots.resize(m_impl->maxBlocks);
     m_impl->free.slots.resize(m_impl->maxBlocks);
+    m_marker = m_impl->marker.get();
     addBlocks(kFirstBlocks);
 }
 
 SpanBuffer::~SpanBuffer() = default;
+
+void SpanBuffer::publishTo(std::shared_ptr<ThreadMarker> marker)
+{
+    m_marker = marker.get();
+    m_impl->marker = std::move(marker);
+}
 
 void SpanBuffer::addBlocks(size_t count)
 {

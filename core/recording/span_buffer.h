@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/base/ids.h"
+#include "core/recording/thread_marker.h"
 
 #include <atomic>
 #include <cstddef>
@@ -32,7 +33,23 @@ public:
     SpanBuffer(const SpanBuffer&) = delete;
     SpanBuffer& operator=(const SpanBuffer&) = delete;
 
-    void setStep(int32_t step) noexcept { m_step = step; } // step of the spans pushed from now on
+    // Step of the spans pushed from now on.
+    void setStep(int32_t step) noexcept
+    {
+        m_step = step;
+        m_marker->step.store(step, std::memory_order_relaxed);
+    }
+    // Publishes what the thread works on, for samples of its stack; returns what it was before, to be put back.
+    uint32_t enter(uint32_t label) noexcept
+    {
+        const uint32_t before = m_marker->label.load(std::memory_order_relaxed);
+        m_marker->label.store(label, std::memory_order_relaxed);
+        return before;
+    }
+    void leave(uint32_t before) noexcept { m_marker->label.store(before, std::memory_order_relaxed); }
+    // Publishes to the given marker from now on. Before the first push.
+    void publishTo(std::shared_ptr<ThreadMarker> marker);
+
     void push(uint32_t label, uint64_t start, uint64_t end) noexcept
     {
         if (m_write == m_writeEnd) [[unlikely]] {
@@ -55,6 +72,7 @@ private:
     RawSpan* m_write = nullptr;
     RawSpan* m_writeEnd = nullptr;
     int32_t m_step = -1;
+    ThreadMarker* m_marker = nullptr;
     std::atomic<uint64_t> m_published{0};
     std::atomic<uint64_t> m_dropped{0};
     struct Impl;

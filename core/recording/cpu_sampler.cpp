@@ -1,0 +1,436 @@
+#include "core/recording/cpu_sampler.h"
+
+#include "core/recording/rate_calibration.h"
+#include "core/recording/recorder.h"
+#include "core/recording/sample_sender.h"
+#include "core/recording/stack_capture.h"
+#include "core/recording/stack_collector.h"
+#include "core/recording/thread_registry.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <thread>
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+namespace stepscope::recording {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kDrain = std::chrono::milliseconds(20);
+constexpr auto kPoll = std::chrono::milliseconds(10);
+constexpr auto kWatch = std::chrono::milliseconds(500);
+constexpr auto kCaptureWait = std::chrono::milliseconds(100);
+constexpr size_t kSampleBytes = 8192; // of a stack of some depth
+constexpr size_t kMinRing = size_t{1} << 20, kMaxRing = size_t{8} << 20;
+constexpr size_t kSpareRings = 2; // ready for threads that are born while sampling
+
+size_t ringBytes(const SamplingOptions& options, int rateHz)
+{
+    if (options.ringBytes > 0) return options.ringBytes;
+    return std::clamp(static_cast<size_t>(rateHz) * kSampleBytes / 2, kMinRing, kMaxRing);
+}
+
+int threadsOfProcess()
+{
+    std::error_code problem;
+    const auto begin = std::filesystem::directory_iterator("/proc/self/task", problem);
+    return problem ? 0 : static_cast<int>(std::distance(begin, std::filesystem::directory_iterator()));
+}
+
+} // namespace
+
+const char* samplingMethodName(SamplingMethod method)
+{
+    switch (method) {
+    case SamplingMethod::perfClock: return "perf cpu-clock";
+    case SamplingMethod::cpuTimer: return "CPU timers";
+    case SamplingMethod::none: break;
+    }
+    return "none";
+}
+
+struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
+    Impl(Recorder& target, std::unique_ptr<Symbolizer> symbolizer) : recorder(target), sender(target, std::move(symbolizer))
+    {
+        recorder.addSource(*this);
+    }
+
+    base::Status start(const SamplingOptions& wanted);
+    void stop();
+    void describe();
+    SamplingStatistics statistics() const;
+
+    // ThreadObserver: with the registry's mutex held.
+    void threadStarted(RegisteredThread& thread) override { arm(thread); }
+    void threadEnds(RegisteredThread& thread) override { countCpuTime(thread); }
+    void childForked() override { inChild = true; }
+    // RecordingSource.
+    void collect(const TickClock& clock) override { sender.send(collector.takeBatch(), clock); }
+    void finish() override
+    {
+        stop();
+        describe();
+    }
+
+    void arm(RegisteredThread& thread);
+    void disarm(RegisteredThread& thread);
+    void countCpuTime(RegisteredThread& thread);
+    std::unique_ptr<SampleRing> takeRing();
+    void recycle(std::unique_ptr<SampleRing> ring);
+    void fillSpares();
+    void work();
+    void drain();
+    void watchHandler();
+    void waitForCaptures();
+    void endWorker();
+    std::string message() const;
+
+    Recorder& recorder;
+    SampleSender sender;
+    StackCollector collector;
+    ThreadRegistry& registry = threadRegistry();
+
+    mutable std::mutex control; // start(), stop() and what they set
+    SamplingOptions options;
+    SamplingPlan plan;
+    bool running = false, everStarted = false, described = false;
+    pid_t process = ::getpid();
+    bool inChild = false;
+    std::thread worker;
+    Clock::time_point startedAt{};
+    double runNs = 0;       // of earlier periods
+    uint64_t forksBefore = 0;
+    int64_t forks = 0;
+
+    // Guarded by the registry's mutex.
+    std::vector<std::unique_ptr<SampleRing>> spares;
+    bool accepting = false;
+    int fallbacks = 0, refused = 0;
+    int64_t cpuNs = 0; // of the sampled threads that ended
+
+    std::atomic<int64_t> lost{0};
+    std::atomic<int64_t> lostBefore{0}; // at the last clear()
+    std::atomic<int64_t> workerCpuNs{0};
+    std::atomic<int> unregistered{0};
+    std::atomic<bool> handlerLost{false};
+    std::unordered_map<uint64_t, uint64_t> lostSeen; // worker's: by serial
+
+    std::mutex wakeMutex;
+    std::condition_variable wake;
+    bool go = false, stopping = false;
+};
+
+void CpuSampler::Impl::arm(RegisteredThread& thread)
+{
+    if (!accepting || thread.excluded.load()) return;
+    std::unique_ptr<SampleRing> ring = thread.canBeSignalled ? takeRing() : nullptr;
+    if (ring == nullptr) {
+        ++refused;
+        return;
+    }
+    const SystemCalls& system = *options.system;
+    thread.weight.store(plan.periodNs());
+    thread.cpuNsAtStart = threadCpuNs(thread.id);
+    thread.ring.store(ring.get());
+    thread.ownedRing = std::move(ring);
+    int problem = thread.timer.arm(plan.method, thread.id, plan.periodNs(), system);
+    if (problem != 0 && plan.method == SamplingMethod::perfClock) {
+        problem = thread.timer.arm(SamplingMethod::cpuTimer, thread.id, plan.periodNs(), system);
+        if (problem == 0) ++fallbacks;
+    }
+    if (problem == 0) return;
+    ++refused;
+    thread.ring.store(nullptr);
+    recycle(std::move(thread.ownedRing));
+}
+
+void CpuSampler::Impl::countCpuTime(RegisteredThread& thread)
+{
+    if (thread.ownedRing == nullptr) return;
+    cpuNs += std::max<int64_t>(0, threadCpuNs(thread.id) - thread.cpuNsAtStart);
+}
+
+void CpuSampler::Impl::disarm(RegisteredThread& thread)
+{
+    thread.timer.disarm();
+    thread.ring.store(nullptr);
+    countCpuTime(thread);
+}
+
+// Rings that are ready come first: touching the pages of a new one costs the thread that is being born.
+std::unique_ptr<SampleRing> CpuSampler::Impl::takeRing()
+{
+    if (!spares.empty()) {
+        std::unique_ptr<SampleRing> ring = std::move(spares.back());
+        spares.pop_back();
+        return ring;
+    }
+    auto ring = std::make_unique<SampleRing>(ringBytes(options, plan.rateHz), false);
+    return ring->valid() ? std::move(ring) : nullptr;
+}
+
+void CpuSampler::Impl::recycle(std::unique_ptr<SampleRing> ring)
+{
+    if (ring == nullptr || spares.size() >= 2 * kSpareRings) return;
+    ring->reset();
+    spares.push_back(std::move(ring));
+}
+
+void CpuSampler::Impl::fillSpares()
+{
+    std::unique_lock lock(registry.mutex());
+    while (accepting && spares.size() < kSpareRings) {
+        lock.unlock();
+        auto ring = std::make_unique<SampleRing>(ringBytes(options, plan.rateHz), true);
+        lock.lock();
+        if (!ring->valid()) return;
+        spares.push_back(std::move(ring));
+    }
+}
+
+base::Status CpuSampler::Impl::start(const SamplingOptions& wanted)
+{
+    const std::lock_guard lock(control);
+    if (running) return base::fail(base::ErrorCode::invalidArgument, "stacks are being sampled already");
+    if (wanted.mode == SampleMode::off) return {};
+#if !defined(__x86_64__)
+    return base::fail(base::ErrorCode::unavailable, "stacks can be sampled on x86-64 only");
+#endif
+    options = wanted;
+    if (options.system == nullptr) options.system = &realSystemCalls();
+    if (const base::Status installed = installSampleHandler(); !installed) return installed;
+    if (!registry.observe(this)) return base::fail(base::ErrorCode::unavailable, "another recording of this program samples stacks now");
+    const base::Result<SamplingPlan> planned = planSampling(options, measureSampleCosts(*options.system), perfEventParanoid());
+    if (!planned) {
+        registry.stopObserving();
+        return base::fail(planned.error());
+    }
+    plan = *planned;
+    collector.setWall(options.mode == SampleMode::wall);
+    go = stopping = false;
+    process = ::getpid();
+    forksBefore = registry.forks();
+    worker = std::thread([this] { work(); });
+    registry.forEach([this](RegisteredThread& thread) {
+        accepting = true;
+        arm(thread);
+    });
+    {
+        const std::lock_guard waking(wakeMutex);
+        go = true;
+    }
+    wake.notify_all();
+    running = everStarted = true;
+    startedAt = Clock::now();
+    return {};
+}
+
+void CpuSampler::Impl::waitForCaptures()
+{
+    const auto until = Clock::now() + kCaptureWait;
+    for (const auto& thread : registry.threads())
+        while (thread->capturing.load() != 0 && Clock::now() < until)
+            std::this_thread::yield();
+}
+
+void CpuSampler::Impl::endWorker()
+{
+    {
+        const std::lock_guard waking(wakeMutex);
+        stopping = true;
+    }
+    wake.notify_all();
+    if (!worker.joinable()) return;
+    if (inChild || ::getpid() != process) worker.detach(); // it runs in the parent alone
+    else worker.join();
+}
+
+void CpuSampler::Impl::stop()
+{
+    const std::lock_guard lock(control);
+    if (!running) return;
+    running = false;
+    registry.forEach([this](RegisteredThread& thread) {
+        accepting = false;
+        if (thread.ownedRing != nullptr) disarm(thread);
+    });
+    waitForCaptures();
+    endWorker();
+    registry.forEach([](RegisteredThread& thread) { thread.ownedRing.reset(); });
+    registry.stopObserving();
+    spares.clear();
+    lostSeen.clear();
+    collector.forgetWaits();
+    forks += static_cast<int64_t>(registry.forks() - forksBefore);
+    runNs += std::chrono::duration<double, std::nano>(Clock::now() - startedAt).count();
+}
+
+void CpuSampler::Impl::work()
+{
+    pthread_setname_np(pthread_self(), "sampler");
+    excludeCurrentThread();
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    std::unique_lock lock(wakeMutex);
+    wake.wait(lock, [this] { return go || stopping; });
+    const bool wall = options.mode == SampleMode::wall;
+    auto lastPoll = Clock::now(), lastDrain = lastPoll, lastWatch = lastPoll - kWatch;
+    const int64_t cpuBefore = threadCpuNs(::gettid()) - workerCpuNs.load();
+    while (!stopping) {
+        wake.wait_for(lock, wall ? kPoll : kDrain, [this] { return stopping; });
+        lock.unlock();
+        const auto now = Clock::now();
+        if (wall) {
+            collector.refresh();
+            collector.poll(registry, std::chrono::duration_cast<std::chrono::nanoseconds>(now - lastPoll).count());
+            lastPoll = now;
+        }
+        if (now - lastDrain >= kDrain / 2) {
+            drain();
+            lastDrain = now;
+        }
+        if (now - lastWatch >= kWatch) {
+            watchHandler();
+            lastWatch = now;
+        }
+        workerCpuNs.store(threadCpuNs(::gettid()) - cpuBefore);
+        lock.lock();
+    }
+    lock.unlock();
+    drain();
+}
+
+void CpuSampler::Impl::drain()
+{
+    collector.refresh();
+    for (const auto& thread : registry.threads()) {
+        SampleRing* ring = thread->ownedRing.get();
+        if (ring == nullptr) continue;
+        const bool ended = thread->exited.load(std::memory_order_acquire);
+        ring->drain([&](std::span<const std::byte> record) { collector.take(*thread, record); });
+        uint64_t& seen = lostSeen[thread->serial];
+        lost.fetch_add(static_cast<int64_t>(ring->lost() - seen));
+        seen = ring->lost();
+        if (!ended) continue;
+        lostSeen.erase(thread->serial);
+        registry.drop(*thread);
+        const std::lock_guard lock(registry.mutex());
+        recycle(std::move(thread->ownedRing));
+    }
+    fillSpares();
+}
+
+void CpuSampler::Impl::watchHandler()
+{
+    int registered = 0;
+    registry.forEach([&](const RegisteredThread&) { ++registered; });
+    unregistered.store(std::max(unregistered.load(), threadsOfProcess() - registered));
+    if (sampleHandlerInstalled() || handlerLost.exchange(true)) return;
+    registry.forEach([this](RegisteredThread& thread) {
+        accepting = false;
+        thread.timer.disarm();
+    });
+}
+
+std::string CpuSampler::Impl::message() const
+{
+    std::string text = plan.message;
+    const auto add = [&text](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence; };
+    if (fallbacks > 0) add(fmt::format("{} threads are sampled by CPU timers, as the limit of open files is reached (ulimit -n).", fallbacks));
+    const int outside = refused + unregistered.load();
+    if (outside > 0) add(fmt::format("{} threads are not sampled (created outside the registry, or refused by the system).", outside));
+    if (handlerLost.load()) add("Sampling ended early: another part of the program took over SIGPROF.");
+    return text;
+}
+
+SamplingStatistics CpuSampler::Impl::statistics() const
+{
+    const std::lock_guard lock(control);
+    SamplingStatistics s;
+    const StackCollector::Counts counts = collector.counts();
+    s.running = running;
+    s.mode = everStarted ? options.mode : SampleMode::off;
+    s.method = everStarted ? plan.method : SamplingMethod::none;
+    s.rateHz = plan.rateHz;
+    s.cost = plan.cost;
+    s.samples = counts.samples;
+    s.incomplete = counts.incomplete;
+    s.approximate = counts.approximate;
+    s.blocked = counts.blocked;
+    s.lost = lost.load() - lostBefore.load();
+    const double elapsed = runNs + (running ? std::chrono::duration<double, std::nano>(Clock::now() - startedAt).count() : 0);
+    if (elapsed > 0) s.collectorCost = static_cast<double>(workerCpuNs.load()) / elapsed;
+    int64_t used = 0;
+    registry.forEach([&](const RegisteredThread& thread) {
+        if (running && thread.ownedRing != nullptr) used += threadCpuNs(thread.id) - thread.cpuNsAtStart;
+    });
+    used += cpuNs;
+    if (used > 0) s.unsampledTime = std::clamp(1 - static_cast<double>(counts.weight) / static_cast<double>(used), 0.0, 1.0);
+    s.unsampledThreads = refused + unregistered.load();
+    s.message = message();
+    return s;
+}
+
+// What the session should say about its samples.
+void CpuSampler::Impl::describe()
+{
+    if (!everStarted || described) return;
+    described = true;
+    const SamplingStatistics s = statistics();
+    recorder.addEnvironment("sampler.mode", s.mode == SampleMode::wall ? "wall" : "cpu");
+    recorder.addEnvironment("sampler.method", samplingMethodName(s.method));
+    recorder.addEnvironment("sampler.rate", fmt::format("{} Hz", s.rateHz));
+    recorder.addEnvironment("sampler.cost", fmt::format("{:.2f} % of a sampled thread, {:.2f} % of a core for unwinding", 100 * s.cost, 100 * s.collectorCost));
+    recorder.addEnvironment("sampler.samples", std::to_string(s.samples));
+    recorder.addEnvironment("sampler.lost", std::to_string(s.lost));
+    recorder.addEnvironment("sampler.incomplete", std::to_string(s.incomplete));
+    recorder.addEnvironment("sampler.unsampled", fmt::format("{:.1f} % of CPU time, mostly in the kernel", 100 * s.unsampledTime));
+    const auto quality = [this](const char* code, int64_t count, std::string text) {
+        if (count > 0) recorder.addQuality({code, count, std::move(text)});
+    };
+    quality("lost-stack-samples", s.lost, fmt::format("{} of {} stack samples were lost because they came faster than they could be fetched.", s.lost, s.lost + s.samples));
+    quality("incomplete-stacks", s.incomplete, fmt::format("{} of {} stacks do not reach the start of their thread.", s.incomplete, s.samples));
+    quality("sampling-limited", s.message.empty() ? 0 : 1, s.message);
+    quality("children-not-sampled", forks, fmt::format("{} child processes were started; they are not sampled.", forks));
+    quality("no-stack-samples", s.samples == 0 ? 1 : 0, "No stack samples were taken.");
+}
+
+CpuSampler::CpuSampler(Recorder& recorder, std::unique_ptr<Symbolizer> symbolizer)
+    : m_impl(std::make_unique<Impl>(recorder, std::move(symbolizer)))
+{
+}
+
+CpuSampler::~CpuSampler()
+{
+    m_impl->stop();
+    m_impl->recorder.removeSource(*m_impl);
+}
+
+base::Status CpuSampler::start(const SamplingOptions& options)
+{
+    try {
+        return m_impl->start(options);
+    } catch (const std::exception& e) {
+        return base::fail(base::ErrorCode::unavailable, fmt::format("stacks cannot be sampled: {}", e.what()));
+    }
+}
+
+void CpuSampler::stop() { m_impl->stop(); }
+
+void CpuSampler::clear()
+{
+    m_impl->lostBefore.store(m_impl->lost.load());
+    m_impl->collector.clear();
+}
+
+SamplingStatistics CpuSampler::statistics() const { return m_impl->statistics(); }
+
+} // namespace stepscope::recording

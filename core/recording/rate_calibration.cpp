@@ -1,0 +1,169 @@
+#include "core/recording/rate_calibration.h"
+
+#include "core/recording/clock.h"
+#include "core/recording/thread_registry.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace stepscope::recording {
+
+namespace {
+
+constexpr int kPerfHz = 500;
+constexpr int kTimerHz = 1000;
+constexpr int64_t kSpinNs = 60'000'000;
+constexpr double kGapNs = 700;      // shorter ones are the loop's own
+constexpr double kPausedNs = 2e6;   // longer ones mean that somebody else ran
+constexpr double kFloorNs = 500;    // copying a stack costs at least that
+constexpr std::array kRates{1000, 500, 250, 100};
+
+struct Gaps {
+    std::vector<double> sampled, other; // ns
+    double cpuNs = 0;
+    size_t samples = 0;
+};
+
+double median(std::vector<double> values)
+{
+    if (values.empty()) return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+// A spinning thread sees every interruption as a gap between two readings of the clock.
+Gaps spin(const SampleRing& ring, double nsPerTick)
+{
+    Gaps gaps;
+    volatile char deep[4096]; // stacks of real threads are some KB deep
+    for (size_t i = 0; i < sizeof(deep); i += 64)
+        deep[i] = 1;
+    uint64_t seen = ring.written();
+    const uint64_t start = ticks();
+    const auto length = static_cast<uint64_t>(static_cast<double>(kSpinNs) / nsPerTick);
+    for (uint64_t last = start; last - start < length;) {
+        const uint64_t now = ticks();
+        const double ns = static_cast<double>(now - last) * nsPerTick;
+        last = now;
+        if (ns < kGapNs) continue;
+        const uint64_t written = ring.written();
+        if (written != seen) ++gaps.samples;
+        if (ns < kPausedNs) (written != seen ? gaps.sampled : gaps.other).push_back(ns);
+        seen = written;
+        last = ticks();
+    }
+    return gaps;
+}
+
+class Measurement {
+public:
+    explicit Measurement(const SystemCalls& system) : m_system(system), m_thread(currentThread()), m_ring(size_t{4} << 20, true)
+    {
+        const TickClock clock;
+        m_nsPerTick = clock.nsPerTick();
+    }
+
+    SampleCosts run()
+    {
+        SampleCosts costs;
+        if (m_thread == nullptr || !m_thread->canBeSignalled || !m_ring.valid()) {
+            costs.perfError = costs.timerError = ENOTSUP;
+            return costs;
+        }
+        m_thread->excluded.store(true);
+        m_thread->ring.store(&m_ring);
+        Gaps perf;
+        costs.perfError = measure(SamplingMethod::perfClock, kPerfHz, perf);
+        costs.perfNs = std::max(kFloorNs, median(perf.sampled));
+        Gaps timer;
+        costs.timerError = measure(SamplingMethod::cpuTimer, kTimerHz, timer);
+        std::vector<double> bare = perf.other;
+        bare.insert(bare.end(), timer.other.begin(), timer.other.end());
+        costs.timerNs = std::max(kFloorNs, median(timer.sampled) - median(std::move(bare)));
+        if (timer.cpuNs > 0) costs.timerMaxHz = static_cast<double>(timer.samples) * 1e9 / timer.cpuNs;
+        m_thread->ring.store(nullptr);
+        return costs;
+    }
+
+private:
+    int measure(SamplingMethod method, int rateHz, Gaps& gaps)
+    {
+        SampleTimer timer;
+        if (const int problem = timer.arm(method, m_thread->id, 1'000'000'000 / rateHz, m_system); problem != 0) return problem;
+        const int64_t before = threadCpuNs(m_thread->id);
+        gaps = spin(m_ring, m_nsPerTick);
+        gaps.cpuNs = static_cast<double>(threadCpuNs(m_thread->id) - before);
+        return 0;
+    }
+
+    const SystemCalls& m_system;
+    RegisteredThread* m_thread;
+    SampleRing m_ring;
+    double m_nsPerTick = 1;
+};
+
+std::string blockedMessage(const SampleCosts& costs, const std::string& paranoid, int rateHz)
+{
+    const std::string setting = paranoid.empty() ? "" : fmt::format(", kernel.perf_event_paranoid={}", paranoid);
+    return fmt::format("The system blocks perf_event_open ({}{}). Using CPU timers: at most {} samples/s per thread. For more: sudo sysctl "
+                       "kernel.perf_event_paranoid=2, or in a container --cap-add PERFMON and a seccomp profile that allows it.",
+                       std::strerror(costs.perfError), setting, rateHz);
+}
+
+} // namespace
+
+SampleCosts measureSampleCosts(const SystemCalls& system)
+{
+    SampleCosts costs;
+    std::thread([&] { costs = Measurement(system).run(); }).join();
+    return costs;
+}
+
+std::string perfEventParanoid()
+{
+    std::ifstream in("/proc/sys/kernel/perf_event_paranoid");
+    std::string text;
+    std::getline(in, text);
+    return text;
+}
+
+base::Result<SamplingPlan> planSampling(const SamplingOptions& options, const SampleCosts& costs, const std::string& paranoid)
+{
+    const bool perf = costs.perfError == 0, timer = costs.timerError == 0;
+    if (!perf && !timer) {
+        if (costs.perfError == ENOTSUP)
+            return base::fail(base::ErrorCode::unavailable, "stacks cannot be sampled: this program did not register its threads");
+        return base::fail(base::ErrorCode::unavailable,
+                          fmt::format("stacks cannot be sampled: the system refuses perf_event_open ({}) and timer_create ({})",
+                                      std::strerror(costs.perfError), std::strerror(costs.timerError)),
+                          {}, "sudo sysctl kernel.perf_event_paranoid=2, or in a container --cap-add PERFMON and a seccomp profile that allows it");
+    }
+    // A tick may come a little late, so the measured rate is a little below the true one.
+    const double timerMax = costs.timerMaxHz * 1.1;
+    const auto planFor = [&](int rate) {
+        SamplingPlan plan;
+        const bool byTimer = timer && (!perf || (rate <= timerMax && costs.timerNs <= costs.perfNs));
+        plan.method = byTimer ? SamplingMethod::cpuTimer : SamplingMethod::perfClock;
+        plan.rateHz = byTimer && rate > timerMax && costs.timerMaxHz >= 1 ? static_cast<int>(std::lround(costs.timerMaxHz)) : rate;
+        plan.sampleNs = byTimer ? costs.timerNs : costs.perfNs;
+        plan.cost = plan.sampleNs * plan.rateHz * 1e-9;
+        return plan;
+    };
+    SamplingPlan plan = planFor(options.rateHz > 0 ? options.rateHz : kRates.front());
+    for (const int rate : kRates) {
+        if (options.rateHz > 0 || plan.cost <= options.maxCost) break;
+        if (rate < plan.rateHz) plan = planFor(rate);
+    }
+    if (!perf) plan.message = blockedMessage(costs, paranoid, plan.rateHz);
+    return plan;
+}
+
+} // namespace stepscope::recording

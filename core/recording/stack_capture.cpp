@@ -1,0 +1,185 @@
+#include "core/recording/stack_capture.h"
+
+#include "core/recording/clock.h"
+#include "core/recording/raw_copy.h"
+#include "core/recording/thread_registry.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+namespace stepscope::recording {
+
+namespace {
+
+constexpr size_t kMaxStackBytes = 64 * 1024;
+constexpr size_t kOtherBytes = 256;  // where oneDNN's matrix kernels keep the stack pointer they replaced
+constexpr uint64_t kRedZone = 128;   // below the stack pointer, in use all the same; rules of gcc refer to it
+constexpr uint64_t kPage = 4096;
+
+// Bytes that can be read at an address that is not known to be valid, at most kOtherBytes.
+uint64_t readableBytes(uint64_t address)
+{
+    unsigned char resident[2];
+    const uint64_t page = address & ~(kPage - 1);
+    const uint64_t left = page + kPage - address;
+    const bool crosses = left < kOtherBytes;
+    if (::mincore(reinterpret_cast<void*>(page), crosses ? 2 * kPage : kPage, resident) == 0) return kOtherBytes;
+    return crosses && ::mincore(reinterpret_cast<void*>(page), kPage, resident) == 0 ? left : 0;
+}
+
+void takeStack(RawSample& sample, const RegisteredThread& thread, uint64_t from)
+{
+    const uint64_t bytes = (thread.stackHigh - from) & ~uint64_t{7};
+    sample.stackAddress = from;
+    sample.stackBytes = static_cast<uint32_t>(std::min<uint64_t>(bytes, kMaxStackBytes));
+    sample.cut = bytes > kMaxStackBytes;
+}
+
+// The stack pointer points elsewhere: the true one may be in the memory there.
+void takeSwitchedStack(RawSample& sample, const RegisteredThread& thread, uint64_t sp)
+{
+    if ((sp & 7) != 0) return;
+    sample.otherAddress = sp;
+    sample.otherBytes = static_cast<uint32_t>(readableBytes(sp) & ~uint64_t{7});
+    for (uint64_t offset = 0; offset < sample.otherBytes; offset += 8) {
+        uint64_t word;
+        rawCopy(&word, reinterpret_cast<const void*>(sp + offset), sizeof(word));
+        if (word < thread.stackLow || word >= thread.stackHigh || (word & 7) != 0) continue;
+        takeStack(sample, thread, word);
+        return;
+    }
+}
+
+bool capture(RegisteredThread& thread, SampleRing& ring, RawSample& sample) noexcept
+{
+    const ThreadMarker& marker = markerOf(thread);
+    sample.ticks = ticks();
+    sample.label = marker.label.load(std::memory_order_relaxed);
+    sample.step = marker.step.load(std::memory_order_relaxed);
+    const uint64_t sp = sample.registers[kStackRegister];
+    if (sp >= thread.stackLow + kRedZone && sp < thread.stackHigh) takeStack(sample, thread, (sp & ~uint64_t{7}) - kRedZone);
+    else takeSwitchedStack(sample, thread, sp);
+    sample.size = static_cast<uint32_t>(sizeof(sample)) + sample.stackBytes + sample.otherBytes;
+    if (!ring.reserve(sample.size)) return false;
+    ring.put(&sample, sizeof(sample));
+    ring.put(reinterpret_cast<const void*>(sample.stackAddress), sample.stackBytes);
+    ring.put(reinterpret_cast<const void*>(sample.otherAddress), sample.otherBytes);
+    ring.commit();
+    return true;
+}
+
+#if defined(__x86_64__)
+
+RegisterValues registersOf(const ucontext_t& context)
+{
+    constexpr int kOrder[kRegisters] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+                                        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+    RegisterValues values;
+    for (int i = 0; i < kRegisters; ++i)
+        values[static_cast<size_t>(i)] = static_cast<uint64_t>(context.uc_mcontext.gregs[kOrder[i]]);
+    return values;
+}
+
+__attribute__((always_inline)) inline RegisterValues registersHere()
+{
+    RegisterValues r{};
+    asm volatile("movq %%rbx, %0\n\tmovq %%rbp, %1\n\tmovq %%r12, %2\n\tmovq %%r13, %3" : "=m"(r[3]), "=m"(r[6]), "=m"(r[12]), "=m"(r[13]));
+    asm volatile("movq %%r14, %0\n\tmovq %%r15, %1\n\tmovq %%rsp, %2" : "=m"(r[14]), "=m"(r[15]), "=m"(r[7]));
+    asm volatile("leaq 0(%%rip), %%rax\n\tmovq %%rax, %0" : "=m"(r[16]) : : "rax");
+    return r;
+}
+
+#else
+
+RegisterValues registersOf(const ucontext_t&) { return {}; }
+inline RegisterValues registersHere() { return {}; }
+
+#endif
+
+// The thread's mark that it is writing; false when it was set: a signal came while captureHere() writes.
+class Capturing {
+public:
+    explicit Capturing(RegisteredThread& thread) noexcept : m_thread(thread), m_first(thread.capturing.exchange(1) == 0) {}
+    ~Capturing()
+    {
+        if (m_first) m_thread.capturing.store(0, std::memory_order_release);
+    }
+    Capturing(const Capturing&) = delete;
+    Capturing& operator=(const Capturing&) = delete;
+    bool first() const { return m_first; }
+
+private:
+    RegisteredThread& m_thread;
+    bool m_first;
+};
+
+void onSampleSignal(int, siginfo_t* info, void* context)
+{
+    RegisteredThread* thread = currentThread();
+    if (thread == nullptr || info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE) return;
+    const int savedErrno = errno;
+    {
+        const Capturing mark(*thread);
+        SampleRing* ring = thread->ring.load();
+        if (ring != nullptr && !mark.first()) ring->countLoss();
+        if (ring != nullptr && mark.first()) {
+            RawSample sample;
+            sample.registers = registersOf(*static_cast<const ucontext_t*>(context));
+            sample.weight = thread->weight.load(std::memory_order_relaxed);
+            if (info->si_code == SI_TIMER) sample.weight *= 1 + info->si_overrun;
+            capture(*thread, *ring, sample);
+        }
+    }
+    errno = savedErrno;
+}
+
+bool isOurs(const struct sigaction& action)
+{
+    return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == onSampleSignal;
+}
+
+} // namespace
+
+base::Status installSampleHandler()
+{
+    struct sigaction old{};
+    ::sigaction(kSampleSignal, nullptr, &old);
+    if (isOurs(old)) return {};
+    const bool free = (old.sa_flags & SA_SIGINFO) == 0 && (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN);
+    if (!free) {
+        return base::fail(base::ErrorCode::unavailable, "the program has a handler of its own for SIGPROF, so stacks cannot be sampled", {},
+                          "switch off the other profiler that uses SIGPROF");
+    }
+    struct sigaction action{};
+    action.sa_sigaction = onSampleSignal;
+    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    ::sigemptyset(&action.sa_mask);
+    if (::sigaction(kSampleSignal, &action, nullptr) != 0)
+        return base::fail(base::ErrorCode::unavailable, "the system refuses a handler for SIGPROF");
+    return {};
+}
+
+bool sampleHandlerInstalled() noexcept
+{
+    struct sigaction now{};
+    return ::sigaction(kSampleSignal, nullptr, &now) == 0 && isOurs(now);
+}
+
+bool captureHere(SampleKind kind, int64_t weight) noexcept
+{
+    RegisteredThread* thread = currentThread();
+    if (thread == nullptr) return false;
+    const Capturing mark(*thread);
+    SampleRing* ring = thread->ring.load();
+    if (ring == nullptr || !mark.first()) return false;
+    RawSample sample;
+    sample.registers = registersHere();
+    sample.kind = kind;
+    sample.weight = weight;
+    return capture(*thread, *ring, sample);
+}
+
+} // namespace stepscope::recording
