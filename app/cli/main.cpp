@@ -2,6 +2,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/exit_code.h"
+#include "core/recording/process_setup.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -74,6 +75,7 @@ int run(int argc, char** argv)
 
 int main(int argc, char** argv)
 {
+    recording::prepareProcess(); // before any other thread
     try {
         return run(argc, argv);
     } catch (const std::exception& problem) {

@@ -36,7 +36,8 @@ A session of the same name is kept as NAME~.
 Examples:
   stepscope record lenet.jl --steps 500
   stepscope record lenet.jl --epochs 3 --threads 1 -o one-thread.stepscope
-  stepscope record lenet.jl --batch 256 --workers 2 --seed 7 --data ~/fashion-mnist)";
+  stepscope record lenet.jl --batch 256 --workers 2 --seed 7 --data ~/fashion-mnist
+  stepscope record lenet.jl --sample wall --rate 100      stacks also where threads wait)";
 
 constexpr int64_t kMaxSteps = std::numeric_limits<int32_t>::max();
 // One request often arrives as several signals: timeout(1) signals the process and its group, a closed terminal too.
@@ -47,6 +48,7 @@ struct RecordOptions {
     engine::TrainOptions train;
     int workers = 0;
     uint64_t seed = 0;
+    std::string sample = "cpu";
     bool noProfile = false, freshTuning = false, quiet = false;
 };
 
@@ -213,12 +215,16 @@ Command addRecordCommand(CLI::App& app)
     CLI::Option* seed = parser->add_option("--seed", options->seed, "Seed of initial values, shuffling and dropout")->check(refuseNegative);
     parser->add_option("--data", train.dataDirectory, "Folder with the data files, instead of the usual place");
     parser->add_option("-o,--output", options->output, "Session file; default: NAME.stepscope in this folder");
+    parser->add_option("--sample", options->sample, "Stacks of all threads: of those that run (cpu), also where they wait (wall), or none (off)")->capture_default_str()->check(CLI::IsMember({"cpu", "wall", "off"}));
+    parser->add_option("--rate", train.sampling.rateHz, "Stack samples per second of a thread's CPU time; default: the most that costs 1 %")->check(CLI::Range(1, 20000));
     parser->add_flag("--no-profile", options->noProfile, "Train without probes and write no session, to see what recording costs");
     parser->add_flag("--fresh-tuning", options->freshTuning, "Time all implementations again instead of using earlier choices");
     parser->add_flag("-q,--quiet", options->quiet, "No progress");
     parser->footer(kFooter);
     return {parser, [options, warmup, workers, seed] {
                 options->train.shortenWarmup = warmup->count() == 0;
+                using recording::SampleMode;
+                options->train.sampling.mode = options->sample == "cpu" ? SampleMode::cpu : options->sample == "wall" ? SampleMode::wall : SampleMode::off;
                 if (workers->count() > 0) options->train.workers = options->workers;
                 if (seed->count() > 0) options->train.seed = options->seed;
                 return run(*options);

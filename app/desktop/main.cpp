@@ -1,5 +1,6 @@
 // The workbench's main(): makes the parts, hands them to each other, runs the event loop.
 #include "app/desktop/wiring.h"
+#include "core/recording/process_setup.h"
 #include "ui/shell/main_window.h"
 #include "ui/shell/picture_tour.h"
 #include "ui/theme/icons.h"
@@ -81,6 +82,7 @@ Arguments parseArguments(const QApplication& application)
 int main(int argc, char** argv)
 {
     using namespace stepscope;
+    recording::prepareProcess(); // before any other thread
     QCoreApplication::setApplicationName(QStringLiteral("stepscope"));
     QCoreApplication::setApplicationVersion(QStringLiteral(STEPSCOPE_VERSION));
     QCoreApplication::setOrganizationName(QStringLiteral("stepscope"));

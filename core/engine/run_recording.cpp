@@ -1,6 +1,7 @@
 #include "core/engine/run_recording.h"
 
 #include "core/model/shapes.h"
+#include "core/recording/code_names.h"
 
 namespace stepscope::engine {
 
@@ -55,7 +56,7 @@ session::LayerRow layerRow(const model::Layer& layer, int64_t batch)
     return row;
 }
 
-RunRecording::RunRecording(session::SessionSink* sink)
+RunRecording::RunRecording(session::SessionSink* sink, const recording::SamplingOptions& sampling)
 {
     if (sink == nullptr) return;
     m_recorder = std::make_unique<recording::Recorder>(*sink);
@@ -72,6 +73,20 @@ RunRecording::RunRecording(session::SessionSink* sink)
     loss = m_recorder->addCounter("loss", "");
     queueDepth = m_recorder->addCounter("queue depth", "batches");
     testAccuracy = m_recorder->addCounter("test accuracy", "");
+    if (sampling.mode != recording::SampleMode::off) startSampling(sampling);
+}
+
+void RunRecording::startSampling(const recording::SamplingOptions& options)
+{
+    m_sampler = std::make_unique<recording::CpuSampler>(*m_recorder, std::make_unique<recording::CodeNames>());
+    const base::Status started = m_sampler->start(options);
+    if (started) return;
+    m_sampler.reset();
+    std::string text = started.error().message;
+    if (!started.error().hint.empty()) text += " (" + started.error().hint + ")";
+    text += ".";
+    m_recorder->addEnvironment("sampler.method", "none");
+    m_recorder->addQuality({"no-stack-samples", 1, "No stack samples: " + text});
 }
 
 void RunRecording::addEnvironment(std::string_view key, std::string_view value)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/engine/backend.h"
+#include "core/recording/cpu_sampler.h"
 #include "core/recording/probe.h"
 
 #include <array>
@@ -13,13 +14,15 @@ namespace stepscope::engine {
 
 class RunRecording {
 public:
-    // Registers the calling thread as the track "training". A null sink records nothing.
-    explicit RunRecording(session::SessionSink* sink);
+    // Registers the calling thread as the track "training" and starts sampling stacks, if wanted. A null sink records
+    // nothing. Where stacks cannot be sampled the quality record says why.
+    RunRecording(session::SessionSink* sink, const recording::SamplingOptions& sampling);
 
     bool on() const { return m_recorder != nullptr; }
     recording::SpanBuffer* buffer() const { return m_buffer; }
     Recording forBackend() const { return {m_recorder.get(), m_buffer}; }
     recording::Recorder* recorder() const { return m_recorder.get(); }
+    recording::CpuSampler* sampler() const { return m_sampler.get(); } // null when stacks are not sampled
 
     base::LabelId phase(session::Phase phase) const { return m_phases[static_cast<size_t>(phase)]; }
     base::LabelId step, openData, selfCheck, buildNetwork, buildLoader;
@@ -34,7 +37,10 @@ public:
     base::Status finish();
 
 private:
+    void startSampling(const recording::SamplingOptions& options);
+
     std::unique_ptr<recording::Recorder> m_recorder;
+    std::unique_ptr<recording::CpuSampler> m_sampler;
     recording::SpanBuffer* m_buffer = nullptr;
     std::array<base::LabelId, session::kPhaseCount> m_phases;
 };

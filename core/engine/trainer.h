@@ -6,6 +6,7 @@
 #include "core/base/result.h"
 #include "core/engine/backend.h"
 #include "core/model/model.h"
+#include "core/recording/cpu_sampler.h"
 #include "core/session/session_sink.h"
 
 #include <functional>
@@ -27,6 +28,7 @@ struct TrainOptions {
     bool fuse = true;
     bool evaluate = true;      // test accuracy after each epoch, where the data has a test set
     std::string dataDirectory; // overrides the data set's usual place
+    recording::SamplingOptions sampling; // stacks of all threads; off unless set, and without a sink
 };
 
 enum class TrainState { preparing, running, paused, stopping, finished, failed };

@@ -14,6 +14,7 @@ using base::fail;
 using base::Result;
 using base::Status;
 using recording::Probe;
+using recording::Published;
 using recording::ticks;
 using session::Phase;
 
@@ -21,7 +22,7 @@ TrainingRun::TrainingRun(RunInputs inputs, RunControl& control, ProgressMeter& m
     : m_inputs(std::move(inputs)),
       m_control(control),
       m_meter(meter),
-      m_recording(m_inputs.sink)
+      m_recording(m_inputs.sink, m_inputs.options.sampling)
 {
 }
 
