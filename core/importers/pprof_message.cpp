@@ -95,6 +95,10 @@ Location location(std::string_view bytes, Unknown& unknown)
         case 2: number(reader, result.mapping, unknown); break;
         case 3: number(reader, result.address, unknown); break;
         case 4: {
+            if (reader.wire_type() != pbf_wire_type::length_delimited) {
+                skipUnknown(reader, unknown);
+                break;
+            }
             pbf_reader inner = readerOf(viewOf(reader.get_view()));
             Line& line = result.lines.emplace_back();
             while (inner.next()) {

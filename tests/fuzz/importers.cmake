@@ -1,4 +1,4 @@
-# A line per importer.
+# A line per importer. What once broke one is kept in found/NAME, and tests/core/importers/tst_found_inputs.cpp reads it.
 stepscope_fuzz(callgrind SEEDS "golden/cases/6[23]-*/input.callgrind")
 stepscope_fuzz(collapsed SEEDS "golden/cases/*/*.folded")
 stepscope_fuzz(cpuprofile SEEDS "golden/cases/*/input.cpuprofile")
@@ -7,5 +7,5 @@ stepscope_fuzz(heapprofile SEEDS "golden/cases/*/input.cpuprofile")
 stepscope_fuzz(jlprof)
 stepscope_fuzz(onednn-log SEEDS "golden/cases/65-*/input.log")
 stepscope_fuzz(perf-script SEEDS "golden/cases/*/input.perf")
-stepscope_fuzz(pprof SEEDS "golden/cases/*/input.pb")
+stepscope_fuzz(pprof SEEDS "fuzz/found/pprof/*" "golden/cases/*/input.pb")
 stepscope_fuzz(speedscope SEEDS "golden/cases/*/input.speedscope.json")
