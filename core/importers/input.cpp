@@ -76,7 +76,7 @@ base::Result<std::string> chooseMember(std::vector<std::string>& names, SourcePt
                       fmt::format("the first of its files is \"{}\"", names.front()));
 }
 
-base::Result<Input> openLayers(const OpenFirst& openFirst, std::filesystem::path path, std::string name,
+base::Result<Input> openLayers(OpenFirst openFirst, std::filesystem::path path, std::string name,
                                const InputOptions& options)
 {
     Input input;
@@ -97,6 +97,10 @@ base::Result<Input> openLayers(const OpenFirst& openFirst, std::filesystem::path
         if (packing == Packing::none) {
             input.head = head;
             input.bytes = limitedSource(joinedSource(std::move(head), std::move(*source)), options.maxUnpackedBytes);
+            input.reopen = [open = std::move(openFirst), layers, limit = options.maxUnpackedBytes]() -> base::Result<SourcePtr> {
+                base::Result<SourcePtr> again = unpack(open(), layers);
+                return again ? limitedSource(std::move(*again), limit) : std::move(again);
+            };
             return input;
         }
         if (layers.size() >= kMaxNesting)
@@ -125,7 +129,7 @@ base::Result<Input> openLayers(const OpenFirst& openFirst, std::filesystem::path
 base::Result<Input> openInput(const std::filesystem::path& path, const InputOptions& options)
 {
     base::Result<Input> input =
-        openLayers([&] { return openFileSource(path); }, path, path.filename().string(), options);
+        openLayers([path] { return openFileSource(path); }, path, path.filename().string(), options);
     if (input || !input.error().where.file.empty()) return input;
     base::Error error = input.error();
     error.where.file = path.string();
@@ -135,13 +139,14 @@ base::Result<Input> openInput(const std::filesystem::path& path, const InputOpti
 Input inputFromBytes(std::string bytes, std::string name)
 {
     const auto shared = std::make_shared<const std::string>(std::move(bytes));
-    base::Result<Input> input = openLayers([&]() -> base::Result<SourcePtr> { return memorySource(shared); }, {}, name, {});
+    base::Result<Input> input = openLayers([shared]() -> base::Result<SourcePtr> { return memorySource(shared); }, {}, name, {});
     if (input) return std::move(*input);
     // What cannot be unpacked is shown as it is; no importer will take it.
     Input packed;
     packed.name = std::move(name);
     packed.head = shared->substr(0, Input::kHeadBytes);
     packed.bytes = memorySource(shared);
+    packed.reopen = [shared]() -> base::Result<SourcePtr> { return memorySource(shared); };
     return packed;
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -44,6 +45,7 @@ struct Input {
     std::string head;                 // the first unpacked bytes, up to kHeadBytes
     std::string why;                  // of the importer that was chosen; importFile() sets it
     std::unique_ptr<ByteSource> bytes; // all unpacked bytes from the first on, head included
+    std::function<base::Result<std::unique_ptr<ByteSource>>()> reopen; // the same bytes once more, from the first on
 
     bool plain() const { return packing.empty(); } // then `path` holds the bytes themselves
 };

@@ -42,6 +42,8 @@ void EventBuilder::fill(SpanRuns& runs, Block& block, size_t labelCount, TimeNs 
         if (__builtin_sub_overflow(event.start, origin, &event.start)) event.duration = -1;
         return !usable({event.start, event.duration, event.label, event.step}, labelCount);
     };
+    const auto withdrawn = [](const Event& event) { return event.label == LabelId::kNone; };
+    block.erase(std::remove_if(block.begin(), block.end(), withdrawn), block.end());
     const auto end = std::remove_if(block.begin(), block.end(), bad);
     unusable += block.end() - end;
     block.erase(end, block.end());
@@ -80,6 +82,7 @@ EventBuilder::Finished EventBuilder::finish(std::vector<Track>& tracks, size_t l
     for (const LaneReport::Lane& lane : lanes.added) {
         Track track = tracks[lane.of.index()];
         track.lane = lane.lane;
+        finished.laneOf.push_back(lane.of);
         tracks.push_back(std::move(track));
     }
     *this = EventBuilder();

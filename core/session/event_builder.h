@@ -20,6 +20,8 @@ struct Event {
     uint32_t label = 0; // LabelId.value
     int32_t step = -1;
     uint32_t detail = DetailTable::kNone; // an id of DetailBuilder
+
+    void withdraw() { label = LabelId::kNone; } // leaves it out without counting it
 };
 
 class EventBuilder {
@@ -43,6 +45,7 @@ public:
     struct Finished {
         SpanTable spans;
         DetailTable details;
+        std::vector<TrackId> laneOf; // for every appended track, in order: the track whose spans overlapped
         int64_t overlaps = 0; // see LaneReport
         int64_t unusable = 0; // left out: no known label, impossible times
     };
