@@ -1,5 +1,6 @@
 // The list of importers. Those that decide by magic bytes stand first: of equal confidences the first wins.
 #include "core/importers/callgrind_importer.h"
+#include "core/importers/chrome_importer.h"
 #include "core/importers/collapsed_importer.h"
 #include "core/importers/cpuprofile_importer.h"
 #include "core/importers/firefox_importer.h"
@@ -22,6 +23,8 @@ std::span<const Importer> builtinImporters()
         kFirefoxImporter,
         kCpuProfileImporter,
         kHeapProfileImporter,
+        kKinetoImporter,
+        kChromeImporter,
         kCallgrindImporter,
         kOneDnnImporter,
         kPerfScriptImporter,

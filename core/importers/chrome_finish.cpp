@@ -104,7 +104,7 @@ void ChromeTrace::addSteps(SpanTable& spans, const session::DetailTable& details
     m_session.addEnvironment({"import.steps", ascending ? "numbers of the file" : "numbered in the order of time"});
 
     // By time on the host; device work belongs to the step that launched it, whenever it ran.
-    const auto stepAt = [&, last = size_t{0}](TimeNs time) mutable -> int32_t {
+    auto stepAt = [&, last = size_t{0}](TimeNs time) mutable -> int32_t {
         time += m_origin;
         const auto holds = [&](size_t i) { return time >= steps[i].start && time < steps[i].start + steps[i].duration; };
         if (holds(last)) return static_cast<int32_t>(steps[last].number);
@@ -212,7 +212,7 @@ void ChromeTrace::checkLaunches(SpanTable& spans, session::DetailTable& details)
 {
     const session::LaunchCheck check = session::linkLaunches(spans, m_session.tables().labels, details);
     m_problems.addUnplaced(TraceProblem::repeatedCall, check.repeatedCalls);
-    if (check.launched > 0) m_problems.addUnplaced(TraceProblem::workWithoutCall, check.withoutCall);
+    if (check.withoutCall > 0) m_session.addEnvironment({"import.device_work_without_call", fmt::format("{}", check.withoutCall)});
     if (m_launchFlowStarts.empty() || m_launchFlowEnds.empty()) return;
     std::vector<int64_t> launched;
     for (size_t i = 0; i < details.deviceRows(); ++i)

@@ -11,32 +11,30 @@ namespace {
 
 struct Kind {
     const char* code;
-    const char* message; // behind the number of events
+    const char* message; // before the number of them
 };
 constexpr std::array<Kind, kTraceProblemCount> kKinds{{
-    {"bad-ts", "events have no usable time and were left out"},
-    {"bad-dur", "spans have a duration that is no number and were left out"},
-    {"negative-dur", "spans have a negative duration and were left out"},
-    {"huge-dur", "spans are longer than a year and were left out"},
-    {"no-timing", "events have the time 0 in a trace whose clock is far from 0: the recorder could not time them; they were left out"},
-    {"E-without-B", "ends (E) have no begin on their thread and were left out"},
-    {"unfinished", "spans have no end in the file; they are drawn to the end of the trace and marked"},
-    {"async-e-without-b", "ends of asynchronous spans have no begin and were left out"},
-    {"flow-start-without-end", "arrows start and end nowhere"},
-    {"flow-end-without-start", "arrows end without a start"},
-    {"flow-unbound", "arrows begin or end where no span is"},
-    {"unknown-phase", "events have no known phase (ph) and were left out"},
-    {"unread-phase", "events are of a kind that is not shown (objects, memory dumps, clock marks)"},
-    {"malformed-event", "events are broken inside and were left out"},
-    {"not-an-event", "elements of the event list are no events and were left out"},
-    {"non-finite-number", "numbers are NaN or infinite; as values of counters they leave a gap"},
-    {"invalid-escape", "backslashes in text begin no escape and were kept as they are"},
-    {"control-character", "control characters stand in text without being escaped"},
-    {"invalid-utf8", "bytes in text are not UTF-8 and are shown as a replacement character"},
-    {"bad-sample", "samples have no time or stack that is known and were left out"},
-    {"work-without-call", "pieces of device work have a correlation id that no call in the file has"},
-    {"repeated-call", "calls have a correlation id that another call had before"},
-    {"flow-disagrees", "launch arrows of the file lead to device work whose correlation id says otherwise"},
+    {"bad-ts", "Events without a usable time, left out"},
+    {"bad-dur", "Spans with a duration that is no number, left out"},
+    {"negative-dur", "Spans with a negative duration, left out"},
+    {"huge-dur", "Spans longer than a year, left out"},
+    {"no-timing", "Events with the time 0 in a trace whose clock is far from 0, which the recorder could not time, left out"},
+    {"E-without-B", "Ends (E) without a begin on their thread, left out"},
+    {"unfinished", "Spans without an end in the file, drawn to the end of the trace and marked"},
+    {"async-e-without-b", "Ends of asynchronous spans without a begin, left out"},
+    {"flow-start-without-end", "Arrows that start and end nowhere, left out"},
+    {"flow-end-without-start", "Arrows that end without a start, left out"},
+    {"flow-unbound", "Arrows that begin or end where no span is, left out"},
+    {"unknown-phase", "Events of no known phase (ph), left out"},
+    {"unread-phase", "Events of a kind that is not shown (objects, memory dumps, clock marks)"},
+    {"malformed-event", "Events that are broken inside, left out"},
+    {"not-an-event", "Elements of the event list that are no events, left out"},
+    {"non-finite-number", "Numbers that are NaN or infinite; as values of counters they leave a gap"},
+    {"invalid-escape", "Backslashes in text that begin no escape, kept as they are"},
+    {"control-character", "Control characters in text that are not escaped, kept"},
+    {"invalid-utf8", "Sequences of bytes in text that are not UTF-8, shown as a replacement character"},
+    {"bad-sample", "Samples without a known time or stack"},
+    {"repeated-call", "Calls whose correlation id another call had before; device work goes to the first"},
 }};
 
 std::string placeText(uint64_t byte, const LinePlace& place)
@@ -96,7 +94,7 @@ std::vector<session::QualityRow> TraceProblems::rows(const Input& input) const
             const auto at = static_cast<size_t>(std::lower_bound(bytes.begin(), bytes.end(), places.bytes[i]) - bytes.begin());
             text += (i == 0 ? "" : "; ") + placeText(places.bytes[i], lines[at]);
         }
-        rows.push_back({kKinds[kind].code, count, fmt::format("{} {}.", count, kKinds[kind].message), std::move(text)});
+        rows.push_back({kKinds[kind].code, count, fmt::format("{}: {}.", kKinds[kind].message, count), std::move(text)});
     }
     return rows;
 }
