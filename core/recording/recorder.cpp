@@ -1,5 +1,6 @@
 #include "core/recording/recorder.h"
 
+#include "core/recording/allocation_recorder.h"
 #include "core/recording/bounded_queue.h"
 #include "core/recording/thread_registry.h"
 
@@ -122,6 +123,8 @@ struct Recorder::Impl {
     std::unordered_map<session::FrameRow, uint32_t, FrameHash> frames;
     std::unordered_map<session::StackRow, uint32_t, StackHash> stacks;
     uint32_t layers = 0, counters = 0, series = 0;
+
+    std::unique_ptr<AllocationRecorder> allocations;
 
     // Sources, and what they added.
     std::mutex sourceMutex;
@@ -342,9 +345,17 @@ SpanBuffer* Recorder::registerTrack(std::string_view name)
     const std::lock_guard lock(m_impl->mutex);
     if (thread != nullptr) m_impl->threadTracks[thread->serial] = static_cast<uint32_t>(m_impl->buffers.size());
     m_impl->pending.push_back(session::Track{std::string(name), static_cast<int64_t>(::syscall(SYS_gettid))});
+    if (m_impl->allocations != nullptr) buffer->logAllocations(m_impl->allocations->logForThisThread(base::TrackId(m_impl->buffers.size())));
     m_impl->buffers.push_back(std::move(buffer));
     return m_impl->buffers.back().get();
 }
+
+void Recorder::countAllocations(const AllocationOptions& options)
+{
+    m_impl->allocations = std::make_unique<AllocationRecorder>(*this, options);
+}
+
+AllocationRecorder* Recorder::allocations() const noexcept { return m_impl->allocations.get(); }
 
 LabelId Recorder::label(std::string_view name, session::SpanKind kind, session::Phase phase, LayerId layer,
                         PrimitiveId primitive)

@@ -37,6 +37,9 @@ public:
     virtual void finish() {}
 };
 
+struct AllocationOptions;
+class AllocationRecorder;
+
 class Recorder {
 public:
     struct Options {
@@ -49,6 +52,10 @@ public:
     explicit Recorder(session::SessionSink& sink);
     Recorder(session::SessionSink& sink, Options options);
     ~Recorder(); // stops the Collector; without finish() the session counts as cut short
+
+    // Counts what the threads allocate that register their tracks after this. Once, before the first track.
+    void countAllocations(const AllocationOptions& options);
+    AllocationRecorder* allocations() const noexcept; // null before countAllocations()
 
     // Buffer for the calling thread's new track. Valid until the Recorder is destroyed.
     SpanBuffer* registerTrack(std::string_view name);

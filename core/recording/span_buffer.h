@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/base/ids.h"
+#include "core/recording/allocation_log.h"
 #include "core/recording/thread_marker.h"
 
 #include <atomic>
@@ -36,17 +37,23 @@ public:
     // Step of the spans pushed from now on.
     void setStep(int32_t step) noexcept
     {
+        attributeAllocations();
         m_step = step;
         m_marker->step.store(step, std::memory_order_relaxed);
     }
     // Publishes what the thread works on, for samples of its stack; returns what it was before, to be put back.
     uint32_t enter(uint32_t label) noexcept
     {
+        attributeAllocations();
         const uint32_t before = m_marker->label.load(std::memory_order_relaxed);
         m_marker->label.store(label, std::memory_order_relaxed);
         return before;
     }
-    void leave(uint32_t before) noexcept { m_marker->label.store(before, std::memory_order_relaxed); }
+    void leave(uint32_t before) noexcept
+    {
+        attributeAllocations();
+        m_marker->label.store(before, std::memory_order_relaxed);
+    }
     // Publishes to the given marker from now on. Before the first push.
     void publishTo(std::shared_ptr<ThreadMarker> marker);
 
@@ -57,6 +64,14 @@ public:
         }
         *m_write++ = RawSpan{start, end, label, m_step};
         m_published.store(m_published.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    }
+
+    // Attributes what the thread allocates to its labels from now on; null ends it. The log must outlive the buffer's use.
+    void logAllocations(AllocationLog* log) noexcept { m_allocations = log; }
+    // What the thread allocated so far belongs to the label it has now.
+    void attributeAllocations() noexcept
+    {
+        if (m_allocations != nullptr) m_allocations->attribute(m_marker->label.load(std::memory_order_relaxed), m_step);
     }
 
     // Hands everything published so far to `take`, in order, in one or more calls. Collector only.
@@ -73,6 +88,7 @@ private:
     RawSpan* m_writeEnd = nullptr;
     int32_t m_step = -1;
     ThreadMarker* m_marker = nullptr;
+    AllocationLog* m_allocations = nullptr;
     std::atomic<uint64_t> m_published{0};
     std::atomic<uint64_t> m_dropped{0};
     struct Impl;

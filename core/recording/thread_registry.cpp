@@ -119,6 +119,7 @@ RegisteredThread* currentThread() noexcept { return t_thread; }
 
 void excludeCurrentThread()
 {
+    excludeAllocationsOfThisThread();
     if (t_thread != nullptr) threadRegistry().excludeCurrentThread();
 }
 

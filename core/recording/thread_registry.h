@@ -10,6 +10,7 @@
 // code registry, the one thing here that exists once per process.
 #pragma once
 
+#include "core/recording/allocation_counter.h"
 #include "core/recording/sample_ring.h"
 #include "core/recording/sample_timer.h"
 #include "core/recording/thread_marker.h"
@@ -43,6 +44,7 @@ struct RegisteredThread : std::enable_shared_from_this<RegisteredThread> {
     std::atomic<uint32_t> capturing{0}; // the thread is writing into its ring
     std::atomic<int64_t> weight{0};     // ns per sample
     uint64_t stackLow = 0, stackHigh = 0;
+    std::atomic<ThreadAllocations*> allocations{nullptr}; // of a thread with probes, where they are counted
     RegisteredThread* leader = nullptr; // the thread that made it; kept by `maker`. Others than the thread itself read
                                         // it with the registry's mutex held
 

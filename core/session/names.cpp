@@ -33,7 +33,8 @@ constexpr std::array<std::string_view, kSpanKindCount> kKinds{
 constexpr std::array<std::string_view, kTrackKindCount> kTrackKinds{"thread", "stream", "asynchronous", "group"};
 
 constexpr std::array<std::string_view, kSeriesKindCount> kSeriesKinds{
-    "other", "cpu time", "wall time", "allocated bytes", "allocations", "hits"};
+    "other", "cpu time", "wall time", "allocated bytes", "allocations", "hits",
+    "counted allocations", "counted bytes", "counted time"};
 
 } // namespace
 

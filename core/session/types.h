@@ -154,8 +154,13 @@ enum class SeriesKind : uint8_t {
     allocatedBytes = 3,
     allocations = 4,
     hits = 5,           // of a counter or tracepoint
+    // Sums by label and step, without stacks: every allocation counts. For tables, not for trees.
+    countedAllocations = 6,
+    countedBytes = 7,
+    countedTime = 8,    // in the allocator, in ns
 };
-inline constexpr int kSeriesKindCount = 6;
+inline constexpr int kSeriesKindCount = 9;
+constexpr bool hasStacks(SeriesKind kind) { return kind < SeriesKind::countedAllocations; }
 std::string_view seriesKindName(SeriesKind kind);
 
 // One kind of weight that stacks were sampled by. Series are never added to each other.
