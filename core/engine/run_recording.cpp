@@ -56,10 +56,12 @@ session::LayerRow layerRow(const model::Layer& layer, int64_t batch)
     return row;
 }
 
-RunRecording::RunRecording(session::SessionSink* sink, const recording::SamplingOptions& sampling)
+RunRecording::RunRecording(session::SessionSink* sink, const recording::SamplingOptions& sampling, recording::AllocationOptions allocations)
 {
     if (sink == nullptr) return;
     m_recorder = std::make_unique<recording::Recorder>(*sink);
+    allocations.stacks = allocations.stacks || sampling.mode != recording::SampleMode::off;
+    m_recorder->countAllocations(allocations);
     m_buffer = m_recorder->registerTrack("training");
     for (int i = 1; i < session::kPhaseCount; ++i) {
         const auto phase = static_cast<Phase>(i);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/engine/backend.h"
+#include "core/recording/allocation_recorder.h"
 #include "core/recording/cpu_sampler.h"
 #include "core/recording/probe.h"
 
@@ -16,13 +17,15 @@ class RunRecording {
 public:
     // Registers the calling thread as the track "training" and starts sampling stacks, if wanted. A null sink records
     // nothing. Where stacks cannot be sampled the quality record says why.
-    RunRecording(session::SessionSink* sink, const recording::SamplingOptions& sampling);
+    RunRecording(session::SessionSink* sink, const recording::SamplingOptions& sampling, recording::AllocationOptions allocations = {});
 
     bool on() const { return m_recorder != nullptr; }
     recording::SpanBuffer* buffer() const { return m_buffer; }
     Recording forBackend() const { return {m_recorder.get(), m_buffer}; }
     recording::Recorder* recorder() const { return m_recorder.get(); }
     recording::CpuSampler* sampler() const { return m_sampler.get(); } // null when stacks are not sampled
+
+    recording::AllocationRecorder* allocations() const { return m_recorder != nullptr ? m_recorder->allocations() : nullptr; }
 
     base::LabelId phase(session::Phase phase) const { return m_phases[static_cast<size_t>(phase)]; }
     base::LabelId step, openData, selfCheck, buildNetwork, buildLoader;

@@ -6,6 +6,7 @@
 #include "core/base/result.h"
 #include "core/engine/backend.h"
 #include "core/model/model.h"
+#include "core/recording/allocation_recorder.h"
 #include "core/recording/cpu_sampler.h"
 #include "core/session/session_sink.h"
 
@@ -28,6 +29,7 @@ struct TrainOptions {
     bool fuse = true;
     bool evaluate = true;      // test accuracy after each epoch, where the data has a test set
     std::string dataDirectory; // overrides the data set's usual place
+    recording::AllocationOptions allocations{.count = true}; // where the program counts them, and with a sink
     recording::SamplingOptions sampling; // stacks of all threads; off unless set, and without a sink
 };
 

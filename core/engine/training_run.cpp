@@ -22,7 +22,7 @@ TrainingRun::TrainingRun(RunInputs inputs, RunControl& control, ProgressMeter& m
     : m_inputs(std::move(inputs)),
       m_control(control),
       m_meter(meter),
-      m_recording(m_inputs.sink, m_inputs.options.sampling)
+      m_recording(m_inputs.sink, m_inputs.options.sampling, m_inputs.options.allocations)
 {
 }
 
@@ -101,7 +101,10 @@ Status TrainingRun::trainLoop()
 Status TrainingRun::step(int64_t index)
 {
     recording::SpanBuffer* buffer = m_recording.buffer();
-    if (buffer != nullptr) buffer->setStep(static_cast<int32_t>(index));
+    if (buffer != nullptr) {
+        m_recording.allocations()->stepBegins();
+        buffer->setStep(static_cast<int32_t>(index));
+    }
     recording::RawStep raw;
     raw.row.index = index;
     const auto begin = ProgressMeter::Clock::now();
@@ -169,6 +172,7 @@ void TrainingRun::finishStep(recording::RawStep& raw, const Batch& batch, double
         raw.row.loss = loss;
         recording::Recorder& recorder = *m_recording.recorder();
         recorder.addStep(raw);
+        m_recording.allocations()->stepEnded(raw.endTicks);
         recorder.addCounterSample(m_recording.loss, raw.endTicks, loss);
         recorder.addCounterSample(m_recording.queueDepth, raw.endTicks, m_loader->readyBatches());
     }
