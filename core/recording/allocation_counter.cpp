@@ -82,7 +82,7 @@ uint64_t drawDistance(ThreadAllocations& counts) noexcept
 // The distance that was asked for, or a large one when a thread takes many more stacks than anybody expected of it.
 uint64_t distanceFor(ThreadAllocations& counts) noexcept
 {
-    constexpr uint32_t kMostAtOnce = 300;
+    constexpr uint32_t kMostAtOnce = 100;
     constexpr uint64_t kLargeDistance = uint64_t{4} << 20;
     const uint32_t round = g_process.samplingRound.load(kRelaxed);
     if (counts.samplingRound != round) {
