@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -100,6 +101,8 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     mutable std::mutex control; // start(), stop() and what they set
     SamplingOptions options;
     SamplingPlan plan;
+    std::optional<SampleCosts> costs; // measured once
+    const SystemCalls* costsOf = nullptr;
     bool running = false, everStarted = false, described = false;
     pid_t process = ::getpid();
     bool inChild = false;
@@ -207,7 +210,9 @@ base::Status CpuSampler::Impl::start(const SamplingOptions& wanted)
     if (options.system == nullptr) options.system = &realSystemCalls();
     if (const base::Status installed = installSampleHandler(); !installed) return installed;
     if (!registry.observe(this)) return base::fail(base::ErrorCode::unavailable, "another recording of this program samples stacks now");
-    const base::Result<SamplingPlan> planned = planSampling(options, measureSampleCosts(*options.system), perfEventParanoid());
+    if (!costs || costsOf != options.system) costs = measureSampleCosts(*options.system);
+    costsOf = options.system;
+    const base::Result<SamplingPlan> planned = planSampling(options, *costs, perfEventParanoid());
     if (!planned) {
         registry.stopObserving();
         return base::fail(planned.error());
