@@ -115,6 +115,7 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     // Guarded by the registry's mutex.
     std::vector<std::unique_ptr<SampleRing>> spares;
     bool accepting = false;
+    bool starting = false; // the threads to be armed are not waiting for their rings
     int fallbacks = 0, refused = 0;
     int64_t cpuNs = 0; // of the sampled threads that ended
 
@@ -175,7 +176,7 @@ std::unique_ptr<SampleRing> CpuSampler::Impl::takeRing()
         spares.pop_back();
         return ring;
     }
-    auto ring = std::make_unique<SampleRing>(ringBytes(options, plan.rateHz), false);
+    auto ring = std::make_unique<SampleRing>(ringBytes(options, plan.rateHz), starting);
     return ring->valid() ? std::move(ring) : nullptr;
 }
 
@@ -224,8 +225,9 @@ base::Status CpuSampler::Impl::start(const SamplingOptions& wanted)
     forksBefore = registry.forks();
     worker = std::thread([this] { work(); });
     registry.forEach([this](RegisteredThread& thread) {
-        accepting = true;
+        accepting = starting = true;
         arm(thread);
+        starting = false;
     });
     {
         const std::lock_guard waking(wakeMutex);

@@ -137,8 +137,9 @@ void tellApproximate(const session::Session& session)
 void truthRow(const Settings& settings, const char* name, const char* text, engine::Backend& backend)
 {
     const model::ModelFile file = modelFile(text);
-    const auto probe = trainSampled(file, trainOptions(settings, 40, -1), backend, CLOCK_THREAD_CPUTIME_ID); // tunes, and tells the time of a step
+    const auto probe = trainSampled(file, trainOptions(settings, 40, 1000), backend, CLOCK_THREAD_CPUTIME_ID); // tunes, and tells the time of a step
     if (probe.session == nullptr) die(probe.problem);
+    if (settings.details) tellApproximate(*probe.session);
     int64_t perStep = 0;
     for (const int64_t ns : probe.truth)
         perStep += ns / 40;
