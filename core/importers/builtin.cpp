@@ -6,6 +6,7 @@
 #include "core/importers/firefox_importer.h"
 #include "core/importers/importer.h"
 #include "core/importers/jlprof_importer.h"
+#include "core/importers/nsight_importer.h"
 #include "core/importers/onednn_importer.h"
 #include "core/importers/perf_script_importer.h"
 #include "core/importers/pprof_importer.h"
@@ -19,6 +20,7 @@ std::span<const Importer> builtinImporters()
 {
     static constexpr std::array kImporters{
         kJlprofImporter,
+        kNsightImporter,
         kSpeedscopeImporter,
         kFirefoxImporter,
         kCpuProfileImporter,
