@@ -182,27 +182,27 @@ std::optional<NsightReader::Times> NsightReader::times(const NsightRows& row, in
 {
     const int64_t rowNumber = row.integer(0);
     if (row.isNull(start) || (device && row.integer(start) == 0 && row.integer(end) == 0)) {
-        note("no-timing", "Spans without times in the file were left out", table, rowNumber);
+        note("no-timing", "spans without times in the file were left out", table, rowNumber);
         return std::nullopt;
     }
     Times out;
     out.start = row.integer(start);
     if (out.start < -kLimit || out.start > kLimit) {
-        note("bad-time", "Spans with impossible times were left out", table, rowNumber);
+        note("bad-time", "spans with impossible times were left out", table, rowNumber);
         return std::nullopt;
     }
     out.start += m_options.clockOffset;
     if (row.isNull(end)) {
         out.unfinished = true;
-        note("unfinished", "Spans without an end are shown to the end of the recording", table, rowNumber);
+        note("unfinished", "spans without an end are shown to the end of the recording", table, rowNumber);
     } else {
         const int64_t stop = row.integer(end);
         if (stop < out.start - m_options.clockOffset) {
-            note("negative-dur", "Spans that end before they begin were left out", table, rowNumber);
+            note("negative-dur", "spans that end before they begin were left out", table, rowNumber);
             return std::nullopt;
         }
         if (stop > kLimit) {
-            note("bad-time", "Spans with impossible times were left out", table, rowNumber);
+            note("bad-time", "spans with impossible times were left out", table, rowNumber);
             return std::nullopt;
         }
         out.duration = stop + m_options.clockOffset - out.start;
@@ -256,7 +256,7 @@ void NsightReader::countOtherTables()
         if (count <= 0) continue;
         session::QualityRow& row = m_notes["tables-not-read"];
         row.code = "tables-not-read";
-        row.message = "Rows of tables that are not shown here";
+        row.message = "rows are in tables that are not shown here";
         row.count += count;
         row.places += fmt::format("{}{} ({} rows)", row.places.empty() ? "" : "; ", table, count);
     }
@@ -264,7 +264,7 @@ void NsightReader::countOtherTables()
         if (m_source.has(table)) continue;
         session::QualityRow& row = m_notes["missing-tables"];
         row.code = "missing-tables";
-        row.message = "Usual tables that the file does not have; the recording had no such data, or it was not collected";
+        row.message = "usual tables are not in the file: there was no such data, or it was not collected";
         ++row.count;
         row.places += fmt::format("{}{}", row.places.empty() ? "" : "; ", table);
     }
@@ -298,10 +298,13 @@ session::SessionPtr NsightReader::build(const Input& input, const std::optional<
     const session::LaunchCheck check = session::linkLaunches(finished.spans, m_builder.tables().labels, finished.details);
     for (const session::QualityRow& row : session::eventQuality(finished))
         m_builder.addQuality(row);
-    for (const auto& [code, row] : m_notes)
-        m_builder.addQuality(row);
+    for (const auto& [code, row] : m_notes) {
+        session::QualityRow counted = row;
+        counted.message = fmt::format("{} {}.", row.count, row.message);
+        m_builder.addQuality(counted);
+    }
     if (check.withoutCall > 0)
-        m_builder.addQuality({"work-without-launch", check.withoutCall, "Device work whose launch call is not in the file", ""});
+        m_builder.addQuality({"work-without-launch", check.withoutCall, fmt::format("{} pieces of device work have no launch call in the file.", check.withoutCall), ""});
     if (problem) addProblemRow(m_builder.tables(), *problem);
     return m_builder.build(std::move(finished.spans), std::move(finished.details));
 }

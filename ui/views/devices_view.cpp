@@ -23,6 +23,45 @@ MakeTable makerOf(std::string name)
     };
 }
 
+// A table is made when its page is shown for the first time.
+class DevicesTabs : public QTabWidget {
+public:
+    DevicesTabs(const ViewContext& context, QWidget* parent)
+        : QTabWidget(parent)
+        , m_context(context)
+    {
+        setDocumentMode(true);
+        setObjectName(QStringLiteral("devicesTabs"));
+        for (const present::DeviceReportKind& kind : present::deviceReportKinds()) {
+            auto* page = new QWidget(this);
+            page->setObjectName(QString::fromLatin1(kind.name));
+            auto* layout = new QVBoxLayout(page);
+            layout->setContentsMargins(0, 0, 0, 0);
+            setTabToolTip(addTab(page, text(kind.title)), text(kind.description));
+        }
+        connect(this, &QTabWidget::currentChanged, this, [this] {
+            if (isVisible()) fillPage();
+        });
+    }
+
+protected:
+    void showEvent(QShowEvent* event) override
+    {
+        QTabWidget::showEvent(event);
+        fillPage();
+    }
+
+private:
+    void fillPage()
+    {
+        QWidget* page = currentWidget();
+        if (page == nullptr || page->layout()->count() > 0) return;
+        page->layout()->addWidget(new ReportDock(m_context, makerOf(page->objectName().toStdString()), tabToolTip(currentIndex()), page));
+    }
+
+    ViewContext m_context;
+};
+
 } // namespace
 
 bool showsDevices(const session::Session& session)
@@ -32,25 +71,7 @@ bool showsDevices(const session::Session& session)
 
 QWidget* makeDevicesView(const ViewContext& context, QWidget* parent)
 {
-    auto* tabs = new QTabWidget(parent);
-    tabs->setDocumentMode(true);
-    for (const present::DeviceReportKind& kind : present::deviceReportKinds()) {
-        auto* page = new QWidget(tabs);
-        auto* layout = new QVBoxLayout(page);
-        layout->setContentsMargins(0, 0, 0, 0);
-        page->setObjectName(QString::fromLatin1(kind.name));
-        const int tab = tabs->addTab(page, text(kind.title));
-        tabs->setTabToolTip(tab, text(kind.description));
-    }
-    const auto fillPage = [tabs, context](int tab) {
-        QWidget* page = tabs->widget(tab);
-        if (page == nullptr || page->layout()->count() > 0) return;
-        const auto dock = new ReportDock(context, makerOf(page->objectName().toStdString()), tabs->tabToolTip(tab), page);
-        page->layout()->addWidget(dock);
-    };
-    QObject::connect(tabs, &QTabWidget::currentChanged, tabs, fillPage);
-    fillPage(tabs->currentIndex());
-    return tabs;
+    return new DevicesTabs(context, parent);
 }
 
 } // namespace stepscope::views
