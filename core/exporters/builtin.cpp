@@ -1,5 +1,12 @@
+#include "core/exporters/benchmarktools_exporter.h"
+#include "core/exporters/chrome_exporter.h"
+#include "core/exporters/collapsed_exporter.h"
+#include "core/exporters/csv_exporter.h"
 #include "core/exporters/exporter.h"
+#include "core/exporters/pprof_exporter.h"
+#include "core/exporters/speedscope_exporter.h"
 #include "core/exporters/sqlite_exporter.h"
+#include "core/exporters/svg_exporter.h"
 
 #include <array>
 #include <string>
@@ -11,7 +18,7 @@ namespace stepscope::exporters {
 namespace {
 
 constexpr std::array kExporters{
-    kSqliteExporter,
+    kSqliteExporter, kChromeExporter, kSpeedscopeExporter, kCollapsedExporter, kPprofExporter, kSvgExporter, kCsvExporter, kBenchmarkToolsExporter,
 };
 
 std::string list(std::string_view Exporter::*what)
@@ -28,9 +35,17 @@ std::span<const Exporter> builtinExporters() { return kExporters; }
 
 base::Result<const Exporter*> findExporter(std::string_view name, const std::filesystem::path& path)
 {
+    // "a.speedscope.json" ends in ".json" too, so the longest ending wins; packing stands behind it.
+    std::string file = path.filename().string();
+    if (file.ends_with(".gz")) file.resize(file.size() - 3);
+    const Exporter* best = nullptr;
+    for (const Exporter& exporter : kExporters) {
+        if (!name.empty() && exporter.name == name) return &exporter;
+        const bool fits = name.empty() && file.ends_with("." + std::string(exporter.extension));
+        if (fits && (best == nullptr || exporter.extension.size() > best->extension.size())) best = &exporter;
+    }
+    if (best != nullptr) return best;
     const std::string extension = path.has_extension() ? path.extension().string().substr(1) : std::string();
-    for (const Exporter& exporter : kExporters)
-        if (name.empty() ? exporter.extension == extension : exporter.name == name) return &exporter;
     if (!name.empty())
         return base::fail(base::ErrorCode::unsupported, fmt::format("there is no format '{}'", name), {},
                           fmt::format("formats: {}", list(&Exporter::name)));

@@ -1,4 +1,5 @@
 // The list of importers. Those that decide by magic bytes stand first: of equal confidences the first wins.
+#include "core/importers/benchmarktools_importer.h"
 #include "core/importers/callgrind_importer.h"
 #include "core/importers/chrome_importer.h"
 #include "core/importers/collapsed_importer.h"
@@ -6,8 +7,8 @@
 #include "core/importers/firefox_importer.h"
 #include "core/importers/importer.h"
 #include "core/importers/jlprof_importer.h"
-#include "core/importers/nsight_importer.h"
 #include "core/importers/onednn_importer.h"
+#include "core/importers/perf_data_importer.h"
 #include "core/importers/perf_script_importer.h"
 #include "core/importers/pprof_importer.h"
 #include "core/importers/speedscope_importer.h"
@@ -20,11 +21,12 @@ std::span<const Importer> builtinImporters()
 {
     static constexpr std::array kImporters{
         kJlprofImporter,
-        kNsightImporter,
+        kPerfDataImporter,
         kSpeedscopeImporter,
         kFirefoxImporter,
         kCpuProfileImporter,
         kHeapProfileImporter,
+        kBenchmarkToolsImporter,
         kKinetoImporter,
         kChromeImporter,
         kCallgrindImporter,

@@ -26,13 +26,15 @@ std::string_view lastNumber(std::string_view line, std::string_view& rest)
     line = trimEnd(line);
     const size_t space = line.find_last_of(kWhite);
     if (space == std::string_view::npos) return {};
-    const std::string_view word = line.substr(space + 1);
+    std::string_view word = line.substr(space + 1);
+    const std::string_view whole = word;
+    if (word.starts_with('-')) word.remove_prefix(1); // in differences of profiles
     const size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
     const bool fraction = digits < word.size() && word[digits] == '.';
     if (digits == 0) return {};
     if (fraction ? word.find_first_not_of("0123456789", digits + 1) != std::string_view::npos : digits != word.size()) return {};
     rest = trimEnd(line.substr(0, space));
-    return word;
+    return whole;
 }
 
 // Some tools write "// text" too; a frame may begin like that, but then a count follows.

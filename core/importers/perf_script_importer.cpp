@@ -290,6 +290,7 @@ base::Result<Imported> importPerfScript(Input& input, const ImportOptions& optio
     reader.finish();
     if (lines.cutLines() > 0) out.note("long-line", "lines of more than 64 MB were cut", {}, lines.cutLines());
     std::optional<ImportProblem> problem;
+    if (lines.error() && lines.error()->code == base::ErrorCode::cancelled) return base::fail(cancelledError());
     if (lines.error()) problem = problemOf(*lines.error());
     if (out.sampleCount() == 0) return base::fail(unusable(input, "there is no sample in it", problem));
     return out.finish(input, kFormat, problem);

@@ -6,6 +6,7 @@
 #include "core/importers/whole_weights.h"
 
 #include <array>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -30,7 +31,7 @@ constexpr std::array<Unit, 6> kUnits{{{"seconds", "ns", 9, true},
 
 // The parts of one profile, as text; they may come in any order.
 struct ProfileText {
-    std::string type, name, start, end;
+    std::string type, name, series, start, end;
     Unit unit = kUnits.back();
     std::string_view events, samples, weights;
 };
@@ -102,6 +103,7 @@ private:
         for (bool in = json.enterObject(); in && json.nextKey(key);) {
             if (key == "type") profile.type = json.string();
             else if (key == "name") profile.name = json.string();
+            else if (key == "stepscope:series") profile.series = json.string(); // of our own files
             else if (key == "startValue") profile.start = json.scalar();
             else if (key == "endValue") profile.end = json.scalar();
             else if (key == "events") profile.events = json.raw();
@@ -139,18 +141,20 @@ private:
 
     session::SeriesId seriesOf(int64_t index, const ProfileText& profile)
     {
-        const bool shared = profile.unit.time;
-        if (shared && m_timeSeries.valid()) {
-            m_out.tables().series[m_timeSeries.index()].isDefault |= index == m_active;
-            return m_timeSeries;
+        const bool shared = profile.unit.time || !profile.series.empty();
+        const std::string name = !profile.series.empty() ? profile.series : profile.unit.time ? std::string("time") : profile.name;
+        const auto known = shared ? m_series.find(name) : m_series.end();
+        if (known != m_series.end()) {
+            m_out.tables().series[known->second.index()].isDefault |= index == m_active;
+            return known->second;
         }
         session::SeriesRow row;
-        row.name = shared ? "time" : profile.name;
+        row.name = name;
         row.unit = profile.unit.shown;
-        row.timed = shared;
+        row.timed = profile.unit.time;
         row.isDefault = index == m_active;
         const session::SeriesId id = m_out.addSeries(row);
-        if (shared) m_timeSeries = id;
+        if (shared) m_series.emplace(name, id);
         return id;
     }
 
@@ -341,7 +345,7 @@ private:
     std::string_view m_text;
     std::vector<session::FrameId> m_frames;
     std::vector<session::LabelId> m_labels;
-    session::SeriesId m_timeSeries;
+    std::map<std::string, session::SeriesId> m_series; // that several profiles share
     int64_t m_active = 0;
     bool m_cut = false;
 };

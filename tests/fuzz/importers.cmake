@@ -1,11 +1,11 @@
 # A line per importer. What once broke one is kept in found/NAME, and tests/core/importers/tst_found_inputs.cpp reads it.
+stepscope_fuzz(benchmarktools SEEDS "golden/import/trials.json")
 stepscope_fuzz(callgrind SEEDS "golden/cases/6[23]-*/input.callgrind")
 stepscope_fuzz(collapsed SEEDS "golden/cases/*/*.folded")
 stepscope_fuzz(cpuprofile SEEDS "golden/cases/*/input.cpuprofile")
 stepscope_fuzz(firefox SEEDS "golden/cases/59-*/input.json" "golden/cases/61-*/input.json")
 stepscope_fuzz(heapprofile SEEDS "golden/cases/*/input.cpuprofile")
 stepscope_fuzz(jlprof)
-stepscope_fuzz(nsight SEEDS "golden/cases/67-*/input.sqlite")
 stepscope_fuzz(onednn-log SEEDS "golden/cases/65-*/input.log")
 stepscope_fuzz(perf-script SEEDS "golden/cases/*/input.perf")
 stepscope_fuzz(pprof SEEDS "fuzz/found/pprof/*" "golden/cases/*/input.pb")
