@@ -213,7 +213,7 @@ bool quickMicroTime(std::string_view token, MicroTime& time)
     if (negative) ++at;
     const size_t first = at;
     int64_t value = 0;
-    while (at < token.size() && isDigit(token[at]))
+    while (at < token.size() && isDigit(token[at]) && at - first <= 16) // 17 digits fit, and are one too many
         value = value * 10 + (token[at++] - '0');
     if (at == first || at - first > 16 || value > 9'000'000'000'000'000) return false;
     value *= 1000;
