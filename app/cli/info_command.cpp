@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/exit_code.h"
+#include "app/cli/info_json.h"
 #include "app/cli/input_options.h"
 #include "app/cli/session_notes.h"
 #include "core/analysis/reports.h"
@@ -29,11 +30,13 @@ constexpr const char* kFooter = R"(Whether FILE is a model, a session or the tra
 Examples:
   stepscope info lenet.jl
   stepscope info lenet.stepscope
+  stepscope info trace.json.gz --format json | jq .warnings
   stepscope info lenet.stepscope --model-text > lenet.jl)";
 
 struct InfoOptions {
     std::string file;
     InputChoice input;
+    std::string format = "text";
     bool modelText = false;
 };
 
@@ -113,6 +116,7 @@ int sessionInfo(const InfoOptions& options)
 {
     const base::Result<files::Opened> opened = files::openAny(options.file, options.input.options());
     if (!opened) return report(opened.error());
+    if (options.format == "json") return print(infoJson(*opened, options.file));
     if (!options.modelText) return print(sessionText(*opened, options.file));
     if (opened->session->modelText().empty())
         return report({base::ErrorCode::notFound, "the session holds no model text", {options.file}});
@@ -151,7 +155,7 @@ int modelInfo(const InfoOptions& options)
 int run(const InfoOptions& options)
 {
     if (const base::Status readable = checkReadable(options.file); !readable) return report(readable.error());
-    if (options.input.format.empty() && isModel(options.file)) return modelInfo(options);
+    if (options.input.format.empty() && options.format == "text" && isModel(options.file)) return modelInfo(options);
     return sessionInfo(options);
 }
 
@@ -163,6 +167,9 @@ Command addInfoCommand(CLI::App& app)
     auto options = std::make_shared<InfoOptions>();
     parser->add_option("FILE", options->file, "Model text, session file or trace of another tool")->required();
     addInputOptions(*parser, options->input);
+    parser->add_option("--format", options->format, "text or json; json is for sessions and traces")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"text", "json"}));
     parser->add_flag("--model-text", options->modelText, "Print the model that a session was recorded with");
     parser->footer(kFooter);
     return {parser, [options] { return run(*options); }};

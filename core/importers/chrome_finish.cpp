@@ -272,6 +272,7 @@ Imported ChromeTrace::finish(const Input& input, std::string_view format, TraceT
     if (!imported.complete && imported.problem) addProblemRow(tables, *imported.problem);
     addImportRows(tables, input, format);
     m_session.addEnvironment({"import.origin_ns", fmt::format("{}", m_origin)});
+    if (m_last) m_session.addEnvironment({"import.end_ns", fmt::format("{}", *m_last)});
     m_session.addEnvironment({"import.unpacked_bytes", fmt::format("{}", text.bytes)});
     if (text.emptyObjects > 0) m_session.addEnvironment({"import.skipped_objects", fmt::format("{}", text.emptyObjects)});
     imported.session = m_session.build(std::move(columns.spans), std::move(columns.details));
