@@ -216,7 +216,7 @@ void TestCommandLine::badSessionsAreRefused_data()
     QTest::newRow("picture") << QByteArray("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
     QTest::newRow("gzip") << QByteArray("\x1f\x8b\x08\0\0\0\0\0", 8);
     QTest::newRow("database head alone") << QByteArray("SQLite format 3\0", 16);
-    QTest::newRow("JSON trace") << QByteArray("{\"traceEvents\": []}");
+    QTest::newRow("JSON of no known kind") << QByteArray("{\"hello\": []}");
 }
 
 void TestCommandLine::badSessionsAreRefused()
