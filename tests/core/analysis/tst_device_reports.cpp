@@ -247,7 +247,7 @@ void TestDeviceReports::anOperatorThatOnlyCallsItselfCountsOnce()
     made.host(main, SpanKind::operation, "aten::add_", 0, 50);
     made.host(main, SpanKind::operation, "aten::add_", 5, 40);
     made.call(main, "cudaLaunchKernel", 10, 10, 1);
-    made.host(main, SpanKind::operation, "aten::add_", 100, 20);
+    made.host(main, SpanKind::operation, "aten::add_, op_id = 7", 100, 20); // as NVTX ranges of PyTorch are named
     made.kernel(stream, "add", 30, 6, 1);
     const session::SessionPtr session = made.build();
     const std::vector<OperatorRow> rows = operatorReport(DeviceTrace(*session));
