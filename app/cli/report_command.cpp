@@ -28,8 +28,8 @@ constexpr int64_t kMaxStep = int64_t{1} << 62;
 constexpr const char* kFooter = R"(Shares sum to the step: every nanosecond is counted in one row, and time that no probe covers has rows
 of its own ("between phases"). Warm-up steps are left out unless --include-warmup is given.
 CSV and JSON hold all columns, in nanoseconds, 0..1, FLOP/s and bytes/s.
-Of traces with device work: step, operator, kernel, copy, device, idle, launch, overlap and queue; the names of their
-columns tell the unit, else times are in microseconds and rates in GB/s.
+Of traces with device work: step, operator, kernel, copy, device, idle, launch, overlap, queue and critical-path; the
+names of their columns tell the unit, else times are in microseconds and rates in GB/s.
 
 Examples:
   stepscope report lenet.stepscope
@@ -259,7 +259,7 @@ Command addReportCommand(CLI::App& app)
         names.push_back(std::move(name));
     parser->add_option("FILE", options->file, "Session file (.stepscope), or the trace of another tool")->required();
     addInputOptions(*parser, options->input);
-    parser->add_option("--by", options->by, "Rows: phase, layer, primitive or step; of device work: step, operator, kernel, copy, device, idle, launch, overlap or queue")
+    parser->add_option("--by", options->by, "Rows: phase, layer, primitive or step; of device work: step, operator, kernel, copy, device, idle, launch, overlap, queue or critical-path")
         ->capture_default_str()
         ->check(CLI::IsMember(names));
     parser->add_option("--format", options->format, "text, csv or json")->capture_default_str()->check(CLI::IsMember({"text", "csv", "json"}));

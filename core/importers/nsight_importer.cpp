@@ -86,10 +86,14 @@ public:
         const auto found = m_columns.find(table);
         return found != m_columns.end() && found->second.contains(column);
     }
+    // Row by row: count(*) is one instruction, which a damaged tree of pages can keep busy for ever.
     int64_t count(std::string_view table) override
     {
-        const std::optional<int64_t> value = single(fmt::format("SELECT count(*) FROM {}", quoted(table)));
-        return value.value_or(0);
+        int64_t rows = 0;
+        if (const auto all = read(table, {"rowid"}, {}))
+            while (all->next())
+                ++rows;
+        return rows;
     }
     std::optional<int64_t> least(std::string_view table, std::string_view column) override
     {
@@ -99,6 +103,7 @@ public:
     std::unique_ptr<NsightRows> read(std::string_view table, const std::vector<std::string_view>& columns, std::string_view order) override;
     const std::optional<base::Error>& failure() const override { return m_failure; }
     bool stopped() const override { return m_stop.stop_requested(); }
+    bool mayGoOn() { return !stopped() && m_looksLeft-- > 0; }
 
     // False for SQLITE_DONE and for what makes reading end: the error is kept.
     bool goesOn(int code)
@@ -140,6 +145,7 @@ private:
     std::string m_shownName;
     std::stop_token m_stop;
     int64_t m_mostRows = 0;
+    int64_t m_looksLeft = 0; // until reading has taken longer than any sound file of this size
     std::map<std::string, std::set<std::string, std::less<>>, std::less<>> m_columns; // of every table
     std::optional<base::Error> m_failure;
 };
@@ -185,7 +191,8 @@ base::Result<std::unique_ptr<SqliteSource>> SqliteSource::open(const std::filesy
     sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
     sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 64 << 20);
     sqlite3_exec(database, "PRAGMA cell_size_check=ON", nullptr, nullptr, nullptr);
-    sqlite3_progress_handler(database, kProgressOperations, [](void* self) { return static_cast<SqliteSource*>(self)->stopped() ? 1 : 0; }, source.get());
+    sqlite3_progress_handler(database, kProgressOperations, [](void* self) { return static_cast<SqliteSource*>(self)->mayGoOn() ? 0 : 1; }, source.get());
+    source->m_looksLeft = 1000 + source->m_mostRows / 25; // hundreds of operations for each byte: a few are usual
     source->readSchema();
     if (source->m_failure && source->m_columns.empty()) return base::fail(*source->m_failure);
     return source;

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace stepscope::present {
 
 using base::TimeNs;
@@ -216,6 +219,24 @@ std::unique_ptr<TableSource> makeQueueTable(const std::vector<analysis::QueueRow
     return table;
 }
 
+std::unique_ptr<TableSource> makePathTable(const std::vector<analysis::PathShare>& rows)
+{
+    auto table = std::make_unique<MemoryTable>();
+    table->addColumn(CellFormat::text, "name", "Name", "Of the span that decides how long this part takes");
+    table->addColumn(CellFormat::text, "bound", "Bound by", "host: an operator or call; device: its work; between kernels and launch delay: the way to the next piece of work");
+    table->addColumn(CellFormat::count, "count", "Count", "Parts of the critical path");
+    table->addColumn(CellFormat::microseconds, "time_us", "Time", "On the critical path");
+    table->addColumn(CellFormat::share, "share", "Share", "Part of the critical path; the column sums to 100 %");
+    for (const analysis::PathShare& row : rows) {
+        TableRow out;
+        out.texts = {row.name, std::string(analysis::pathBoundName(row.bound))};
+        out.numbers = {number(row.count), us(row.time), row.share};
+        out.tip = row.name;
+        table->addRow(std::move(out));
+    }
+    return table;
+}
+
 std::unique_ptr<TableSource> makeCopyTable(const std::vector<analysis::CopyRow>& rows)
 {
     constexpr double kGiga = 1e9;
@@ -258,6 +279,8 @@ std::span<const DeviceReportKind> deviceReportKinds()
         {"launch", "Launches", "What launching costs: calls, and delays until the device begins.",
          {"call", "rows", "cpu_us", "gpu_us", "delay_median_us", "delay_max_us", "kernel_shorter_than_call_le50us", "runtime_gt_50us", "delay_gt_100us", "kind"}},
         {"overlap", "Overlap", "What runs at the same time.", {"name", "device", "time_us", "share", "group"}},
+        {"critical-path", "Critical path", "The chain of host and device work that decides how long the steps, or the whole trace, take.",
+         {"name", "bound", "time_us", "share", "count"}},
         {"queue", "Queue lengths", "How much work was launched and not begun.", {"stream", "device", "count", "min", "p50", "max", "mean", "full_us", "group"}},
     };
     return kKinds;
@@ -278,6 +301,27 @@ std::vector<std::string> launchNotes(const analysis::LaunchReport& report)
     return notes;
 }
 
+// From the begin of the first to the end of the last step, or everything.
+base::TimeRange pathRange(const analysis::DeviceTrace& trace)
+{
+    base::TimeRange range{std::numeric_limits<TimeNs>::min(), std::numeric_limits<TimeNs>::max()};
+    if (trace.steps().empty()) return range;
+    range = {trace.steps().front().start, trace.steps().front().start};
+    for (const session::StepRow& step : trace.steps())
+        range = {std::min(range.begin, step.start), std::max(range.end, step.start + step.duration)};
+    return range;
+}
+
+std::string pathNote(const analysis::CriticalPath& path)
+{
+    std::string note = fmt::format("The path takes {} through {} spans:", formatTime(static_cast<double>(path.total)), formatCount(path.spans));
+    for (size_t b = 0; b < analysis::kPathBoundCount; ++b)
+        if (path.times[b] > 0)
+            note += fmt::format("{} {} {}", note.ends_with(':') ? "" : ",", analysis::pathBoundName(static_cast<analysis::PathBound>(b)),
+                formatShare(static_cast<double>(path.times[b]) / static_cast<double>(path.total)));
+    return note + '.';
+}
+
 } // namespace
 
 DeviceReport makeDeviceReport(std::string_view name, const session::Session& session, const analysis::DeviceOptions& options, std::stop_token stop)
@@ -293,7 +337,11 @@ DeviceReport makeDeviceReport(std::string_view name, const session::Session& ses
     else if (name == "idle") report.table = makeIdleTable(analysis::idleReport(trace));
     else if (name == "overlap") report.table = makeOverlapTable(analysis::deviceOverlaps(trace));
     else if (name == "queue") report.table = makeQueueTable(analysis::queueReport(trace));
-    else if (name == "launch") {
+    else if (name == "critical-path") {
+        const analysis::CriticalPath path = analysis::criticalPath(trace, pathRange(trace), stop);
+        report.table = makePathTable(analysis::pathShares(trace, path));
+        if (path.total > 0) report.notes.push_back(pathNote(path));
+    } else if (name == "launch") {
         const analysis::LaunchReport launches = analysis::launchReport(trace);
         report.table = makeLaunchTable(launches);
         report.notes = launchNotes(launches);

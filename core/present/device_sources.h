@@ -5,6 +5,7 @@
 // of the PyTorch profiler's plugin and of HolisticTraceAnalysis are in microseconds, rates in GB/s.
 #pragma once
 
+#include "core/analysis/critical_path.h"
 #include "core/analysis/device_reports.h"
 #include "core/present/table_source.h"
 
@@ -23,6 +24,7 @@ std::unique_ptr<TableSource> makeKernelTable(const std::vector<analysis::KernelR
 std::unique_ptr<TableSource> makeOperatorTable(const std::vector<analysis::OperatorRow>& rows);
 std::unique_ptr<TableSource> makeLaunchTable(const analysis::LaunchReport& report);
 std::unique_ptr<TableSource> makeQueueTable(const std::vector<analysis::QueueRow>& rows);
+std::unique_ptr<TableSource> makePathTable(const std::vector<analysis::PathShare>& rows);
 std::unique_ptr<TableSource> makeCopyTable(const std::vector<analysis::CopyRow>& rows);
 
 // A report by the name under which command line and workbench know it.

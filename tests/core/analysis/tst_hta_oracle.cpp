@@ -123,7 +123,7 @@ private slots:
     void kernelsLieInRangesOfTheDevice();
     void spansOfATimeRangeAndUnderAnOperator();
     void aTraceWithoutDeviceWorkHasNoQueues();
-    void aMemoryTimelineIsNoTrace();
+    void aMemoryTimelineBecomesCounters();
     void everyCaseIsChecked();
 
 private:
@@ -588,13 +588,26 @@ void TestHtaOracle::aTraceWithoutDeviceWorkHasNoQueues()
     QVERIFY(!analysis::DeviceTrace::present(*trace.session));
 }
 
-void TestHtaOracle::aMemoryTimelineIsNoTrace()
+void TestHtaOracle::aMemoryTimelineBecomesCounters()
 {
-    EXPECT_OR_SKIP(expected, "memory-timeline", nullptr);
-    const base::Result<importers::Imported> imported = importers::importFile((kFolder + "memory_analysis/memory_timeline.raw.gz").toStdString());
-    QVERIFY(!imported);
-    QCOMPARE(imported.error().code, base::ErrorCode::wrongFormat);
-    QVERIFY(imported.error().message.find("memory timeline") != std::string::npos);
+    Trace trace;
+    EXPECT_OR_SKIP(expected, "memory-timeline", &trace);
+    const auto& counters = trace.session->counters();
+    QCOMPARE(static_cast<double>(counters.size()), expected["categories"].toDouble());
+    // The times at which anything changed, the state before the recording as the first.
+    std::set<base::TimeNs> times;
+    for (size_t c = 0; c < counters.size(); ++c)
+        for (const base::TimeNs time : trace.session->counterSamples(base::CounterId(static_cast<uint32_t>(c))).time)
+            times.insert(time);
+    const QJsonArray sizes = expected["sizes_at_index_744"].toArray();
+    QVERIFY(times.size() > 744);
+    const base::TimeNs at = *std::next(times.begin(), 743);
+    for (size_t c = 0; c < counters.size(); ++c) {
+        const session::CounterSamples& samples = trace.session->counterSamples(base::CounterId(static_cast<uint32_t>(c)));
+        const auto after = std::upper_bound(samples.time.begin(), samples.time.end(), at);
+        const double value = after == samples.time.begin() ? 0 : samples.value[static_cast<size_t>(after - samples.time.begin() - 1)];
+        QCOMPARE(value, sizes[static_cast<qsizetype>(c)].toDouble());
+    }
 }
 
 void TestHtaOracle::everyCaseIsChecked()
