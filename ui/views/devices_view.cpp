@@ -6,6 +6,8 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace stepscope::views {
 
 namespace {
@@ -64,9 +66,12 @@ private:
 
 } // namespace
 
+// Operators without any device are worth their table, too.
 bool showsDevices(const session::Session& session)
 {
-    return analysis::DeviceTrace::present(session);
+    const auto& labels = session.labels();
+    return analysis::DeviceTrace::present(session)
+        || std::any_of(labels.begin(), labels.end(), [](const session::Label& label) { return label.kind == session::SpanKind::operation; });
 }
 
 QWidget* makeDevicesView(const ViewContext& context, QWidget* parent)
