@@ -41,7 +41,7 @@ std::optional<Row> rowOf(std::string_view element)
         numbers[count++] = *number;
     }
     if (count != numbers.size() || cursor.broken()) return std::nullopt;
-    constexpr int64_t kLimit = int64_t{1} << 60;
+    constexpr int64_t kLimit = int64_t{1} << 61;
     if (numbers[0] < -1 || numbers[0] > kLimit || numbers[2] < -kLimit || numbers[2] > kLimit) return std::nullopt;
     if (numbers[3] < 0 || numbers[3] >= static_cast<int64_t>(kCategories)) return std::nullopt;
     return Row{numbers[0], numbers[2], numbers[3]};

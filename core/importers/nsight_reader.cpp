@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kIdBits = 0x1000000; // of a thread and of a process in a "global" id
 constexpr size_t kPlaces = 5;          // rows named in a quality record
-constexpr TimeNs kLimit = TimeNs{1} << 60;
+constexpr TimeNs kLimit = TimeNs{1} << 61; // epoch times in ns are below
 
 int64_t processOf(int64_t globalId) { return globalId / kIdBits % kIdBits; }
 int64_t threadOf(int64_t globalTid) { return globalTid % kIdBits; }
