@@ -49,7 +49,7 @@ struct RecordOptions {
     int workers = 0;
     uint64_t seed = 0;
     std::string sample = "cpu";
-    bool noProfile = false, freshTuning = false, quiet = false;
+    bool noProfile = false, noAllocations = false, freshTuning = false, quiet = false;
 };
 
 std::string defaultOutput(const std::string& model)
@@ -218,6 +218,7 @@ Command addRecordCommand(CLI::App& app)
     parser->add_option("--sample", options->sample, "Stacks of all threads: of those that run (cpu), also where they wait (wall), or none (off)")->capture_default_str()->check(CLI::IsMember({"cpu", "wall", "off"}));
     parser->add_option("--rate", train.sampling.rateHz, "Stack samples per second of a thread's CPU time; default: the most that costs 1 %")->check(CLI::Range(1, 20000));
     parser->add_flag("--no-profile", options->noProfile, "Train without probes and write no session, to see what recording costs");
+    parser->add_flag("--no-allocations", options->noAllocations, "Do not count allocations");
     parser->add_flag("--fresh-tuning", options->freshTuning, "Time all implementations again instead of using earlier choices");
     parser->add_flag("-q,--quiet", options->quiet, "No progress");
     parser->footer(kFooter);
@@ -225,6 +226,7 @@ Command addRecordCommand(CLI::App& app)
                 options->train.shortenWarmup = warmup->count() == 0;
                 using recording::SampleMode;
                 options->train.sampling.mode = options->sample == "cpu" ? SampleMode::cpu : options->sample == "wall" ? SampleMode::wall : SampleMode::off;
+                options->train.allocations.count = !options->noAllocations;
                 if (workers->count() > 0) options->train.workers = options->workers;
                 if (seed->count() > 0) options->train.seed = options->seed;
                 return run(*options);

@@ -1,6 +1,5 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
-#include "app/cli/device_report.h"
 #include "app/cli/exit_code.h"
 #include "app/cli/input_options.h"
 #include "app/cli/session_notes.h"
@@ -28,14 +27,11 @@ constexpr int64_t kMaxStep = int64_t{1} << 62;
 constexpr const char* kFooter = R"(Shares sum to the step: every nanosecond is counted in one row, and time that no probe covers has rows
 of its own ("between phases"). Warm-up steps are left out unless --include-warmup is given.
 CSV and JSON hold all columns, in nanoseconds, 0..1, FLOP/s and bytes/s.
-Of traces with device work: step, operator, kernel, copy, device, idle, launch, overlap, queue and critical-path; the
-names of their columns tell the unit, else times are in microseconds and rates in GB/s.
 
 Examples:
   stepscope report lenet.stepscope
   stepscope report lenet.stepscope --by layer
   stepscope report lenet.stepscope --by primitive --format csv -o primitives.csv
-  stepscope report trace.json.gz --by operator
   stepscope report lenet.stepscope --by step --format json | jq '.rows[] | select(.note != null)')";
 
 struct ReportOptions {
@@ -62,8 +58,8 @@ Report makeReport(const session::Session& session, const std::string& by, const 
         report.steps = layers.steps;
         report.tree = present::makeLayerTable(layers, true);
         report.table = present::makeLayerTable(std::move(layers));
-        report.textColumns = {"layer", "share", "forward_median_ns", "backward_median_ns", "update_median_ns", "forward_flop_per_s",
-            "backward_flop_per_s", "slow_ns", "type", "median_ns"};
+        report.textColumns = {"layer", "share", "forward_median_ns", "backward_median_ns", "update_median_ns", "forward_flop_per_s", "allocations",
+            "allocated_bytes", "backward_flop_per_s", "slow_ns", "type", "median_ns"};
     } else if (by == "primitive") {
         analysis::PrimitiveReport primitives = analysis::primitiveReport(session, filter);
         report.steps = primitives.steps;
@@ -73,14 +69,14 @@ Report makeReport(const session::Session& session, const std::string& by, const 
         analysis::StepReport steps = analysis::stepReport(session, filter);
         report.steps = steps.steps;
         report.table = present::makeStepTable(std::move(steps));
-        report.textColumns = {"step", "duration_ns", "note", "data-wait_ns", "forward_ns", "loss_ns", "backward_ns", "optimiser_ns",
-            "between_phases_ns", "loss", "share", "host-to-device_ns", "device-to-host_ns", "epoch", "samples"};
+        report.textColumns = {"step", "duration_ns", "note", "data-wait_ns", "forward_ns", "loss_ns", "backward_ns", "optimiser_ns", "allocations",
+            "allocated_bytes", "between_phases_ns", "loss", "share", "host-to-device_ns", "device-to-host_ns", "epoch", "samples"};
     } else {
         analysis::PhaseReport phases = analysis::phaseReport(session, filter);
         report.steps = phases.steps;
         report.beside = phases.beside;
         report.table = present::makePhaseTable(std::move(phases));
-        report.textColumns = {"phase", "share", "median_ns", "mean_ns", "total_ns", "flop_per_s", "bytes_per_s", "count"};
+        report.textColumns = {"phase", "share", "median_ns", "mean_ns", "total_ns", "allocations", "allocated_bytes", "flop_per_s", "bytes_per_s", "count"};
     }
     return report;
 }
@@ -96,10 +92,14 @@ double shareSum(const present::TableSource& table)
     return sum;
 }
 
-int textWidth(const ReportOptions& options)
+// Whose allocations the columns show.
+std::string allocationText(const session::Session& session)
 {
-    const bool toTerminal = options.output.empty() && isTerminal(STDOUT_FILENO);
-    return toTerminal ? std::max(kTextWidth, terminalWidth(STDOUT_FILENO, kTextWidth)) : kTextWidth;
+    const std::string_view counted = session.environmentValue("allocations");
+    if (counted.empty()) return {};
+    if (counted != "counted") return fmt::format("Allocations were {}.", printable(std::string(counted)));
+    const std::string_view device = session.environmentValue("allocations.device");
+    return fmt::format("Allocations are those on the host, per step; on devices {}.", printable(std::string(device.empty() ? "they are not known" : device)));
 }
 
 std::string textReport(const session::Session& session, const Report& report, const ReportOptions& options)
@@ -111,7 +111,9 @@ std::string textReport(const session::Session& session, const Report& report, co
         text += fmt::format("without the disturbed steps: median {}, p99 {}\n", present::formatTime(report.steps.undisturbed->median),
             present::formatTime(report.steps.undisturbed->p99));
     text += '\n';
-    const TextTable table = alignedText(*report.table, report.textColumns, textWidth(options));
+    const bool toTerminal = options.output.empty() && isTerminal(STDOUT_FILENO);
+    const int width = toTerminal ? std::max(kTextWidth, terminalWidth(STDOUT_FILENO, kTextWidth)) : kTextWidth;
+    const TextTable table = alignedText(*report.table, report.textColumns, width);
     text += table.text;
     if (report.steps.count > 0) text += fmt::format("\nShares sum to {} of the step.", present::formatShare(shareSum(*report.table)));
     if (!table.leftOut.empty()) {
@@ -121,6 +123,7 @@ std::string textReport(const session::Session& session, const Report& report, co
         text += " (--format csv has all).";
     }
     text += '\n';
+    if (const std::string allocations = allocationText(session); !allocations.empty()) text += allocations + '\n';
     for (const analysis::BesideRow& row : report.beside)
         text += fmt::format("Beside the step: {} is busy {} of the time ({} spans).\n", printable(row.track), present::formatShare(row.share),
             present::formatCount(row.count));
@@ -163,6 +166,8 @@ std::string jsonReport(const session::Session& session, const Report& report, co
     writeSummary("duration_ns", report.steps.duration, json);
     if (report.steps.undisturbed) writeSummary("undisturbed_duration_ns", *report.steps.undisturbed, json);
     json.endObject();
+    json.member("allocations", session.environmentValue("allocations"));
+    json.member("device_allocations", session.environmentValue("allocations.device"));
     json.key("rows");
     writeJsonRows(*report.table, json);
     if (report.tree != nullptr) {
@@ -226,17 +231,11 @@ int run(const ReportOptions& options)
     filter.includeWarmup = options.includeWarmup;
     filter.firstStep = options.firstStep;
     filter.lastStep = options.lastStep;
+    const Report report = makeReport(session, options.by, filter);
     std::string text;
-    int64_t steps = -1; // not asked for
-    if (isDeviceReport(options.by, session)) {
-        text = deviceReportText(session, options.by, options.file, options.format, filter, textWidth(options));
-    } else {
-        const Report report = makeReport(session, options.by, filter);
-        steps = report.steps.count;
-        if (options.format == "json") text = jsonReport(session, report, options);
-        else if (options.format == "csv") text = csvText(*report.table);
-        else text = textReport(session, report, options);
-    }
+    if (options.format == "json") text = jsonReport(session, report, options);
+    else if (options.format == "csv") text = csvText(*report.table);
+    else text = textReport(session, report, options);
     if (options.format == "csv")
         for (const session::QualityRow& row : session.quality())
             printNote(printable(row.message));
@@ -244,7 +243,7 @@ int run(const ReportOptions& options)
         printError(written.error());
         return exitCodeOf(written.error(), Stage::writing);
     }
-    if (steps == 0) printNote("the session has no such steps, so there is nothing to sum up");
+    if (report.steps.count == 0) printNote("the session has no such steps, so there is nothing to sum up");
     return kOk;
 }
 
@@ -254,14 +253,9 @@ Command addReportCommand(CLI::App& app)
 {
     CLI::App* parser = app.add_subcommand("report", "Show where the time of a training step goes");
     auto options = std::make_shared<ReportOptions>();
-    std::vector<std::string> names{"phase", "layer", "primitive"};
-    for (std::string& name : deviceReportNames())
-        names.push_back(std::move(name));
     parser->add_option("FILE", options->file, "Session file (.stepscope), or the trace of another tool")->required();
     addInputOptions(*parser, options->input);
-    parser->add_option("--by", options->by, "Rows: phase, layer, primitive or step; of device work: step, operator, kernel, copy, device, idle, launch, overlap, queue or critical-path")
-        ->capture_default_str()
-        ->check(CLI::IsMember(names));
+    parser->add_option("--by", options->by, "Rows: phase, layer, primitive or step")->capture_default_str()->check(CLI::IsMember({"phase", "layer", "primitive", "step"}));
     parser->add_option("--format", options->format, "text, csv or json")->capture_default_str()->check(CLI::IsMember({"text", "csv", "json"}));
     parser->add_flag("--include-warmup", options->includeWarmup, "Count the warm-up steps, too");
     parser->add_option("--first-step", options->firstStep, "First step to count, from 0")->check(CLI::Range(int64_t{0}, kMaxStep));

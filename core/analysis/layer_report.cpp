@@ -26,7 +26,7 @@ public:
     }
 
     bool run(const std::stop_token& stop, const base::Progress& progress);
-    void rows(LayerReport& report);
+    void rows(LayerReport& report, const AllocationSums& sums);
 
 private:
     uint32_t key(uint32_t label, uint32_t parent) const;
@@ -35,6 +35,7 @@ private:
     void appendLayer(size_t layer, LayerReport& report);
     void appendOthers(LayerReport& report);
     bool isContainer(size_t layer) const;
+    void sumAllocations(const AllocationSums& sums);
 
     const session::Session& m_session;
     StepPass m_pass;
@@ -46,6 +47,8 @@ private:
     Series m_unrecorded;
     std::vector<base::TimeNs> m_slow;
     std::vector<int64_t> m_count;
+    std::vector<AllocationSum> m_allocations, m_ownAllocations; // per layer
+    std::array<AllocationSum, session::kPhaseCount> m_otherAllocations{};
 };
 
 uint32_t LayerPass::key(uint32_t label, uint32_t parent) const
@@ -116,6 +119,19 @@ bool LayerPass::run(const std::stop_token& stop, const base::Progress& progress)
         [this](const StepPass::Step& step) { addStep(step); }, stop, progress);
 }
 
+void LayerPass::sumAllocations(const AllocationSums& sums)
+{
+    m_ownAllocations.assign(m_layers, {});
+    for (size_t label = 0; label < sums.byLabel.size(); ++label) {
+        const LabelInfo& info = m_pass.labels()[label];
+        if (info.layer == base::LayerId::kNone) m_otherAllocations[static_cast<size_t>(info.phase)] += sums.byLabel[label];
+        else m_ownAllocations[info.layer] += sums.byLabel[label];
+    }
+    m_allocations = m_ownAllocations;
+    for (size_t layer = m_layers; layer-- > 0;) // children come after their parents
+        if (const size_t parent = m_session.layers()[layer].parent.index(); parent < layer) m_allocations[parent] += m_allocations[layer];
+}
+
 bool LayerPass::isContainer(size_t layer) const
 {
     // Pre-order: a container's first child follows it.
@@ -150,6 +166,8 @@ void LayerPass::appendLayer(size_t layer, LayerReport& report)
     if (row.forward.median > 0) row.backwardOverForward = row.backward.median / row.forward.median;
     row.slow = m_slow[layer];
     row.parameters = source.parameters;
+    row.allocations = m_allocations[layer];
+    row.ownAllocations = m_ownAllocations[layer];
     report.rows.push_back(std::move(row));
 }
 
@@ -162,6 +180,7 @@ void LayerPass::appendOthers(LayerReport& report)
         row.remainder = remainder;
         row.total = series.finish(m_pass.steps(), m_pass.all());
         row.own = row.total;
+        if (&series != &m_unrecorded) row.allocations = row.ownAllocations = m_otherAllocations[static_cast<size_t>(phase)];
         if (phase == Phase::forward) row.forward = row.total;
         if (phase == Phase::backward) row.backward = row.total;
         if (phase == Phase::optimiser) row.update = row.total;
@@ -181,8 +200,10 @@ void LayerPass::appendOthers(LayerReport& report)
     if (m_unrecorded.total() > 0) append(Phase::none, "without spans", m_unrecorded, true);
 }
 
-void LayerPass::rows(LayerReport& report)
+void LayerPass::rows(LayerReport& report, const AllocationSums& sums)
 {
+    sumAllocations(sums);
+    report.allocationsCounted = sums.counted;
     for (size_t layer = 0; layer < m_layers; ++layer)
         appendLayer(layer, report);
     appendOthers(report);
@@ -196,7 +217,7 @@ LayerReport layerReport(const session::Session& session, const SpanFilter& filte
     LayerPass pass(session, filter);
     if (!pass.run(stop, progress)) return report;
     report.steps = stepStatistics(session, filter);
-    pass.rows(report);
+    pass.rows(report, allocationSums(session, filter));
     return report;
 }
 

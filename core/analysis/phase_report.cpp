@@ -86,6 +86,11 @@ PhaseReport phaseReport(const session::Session& session, const SpanFilter& filte
 
     PhaseReport report;
     report.steps = stepStatistics(session, filter);
+    const AllocationSums sums = allocationSums(session, filter);
+    report.allocationsCounted = sums.counted;
+    std::array<AllocationSum, kPhases> allocations{};
+    for (size_t label = 0; label < sums.byLabel.size(); ++label)
+        allocations[static_cast<size_t>(labels[label].phase)] += sums.byLabel[label];
     const auto append = [&](session::Phase phase, std::string name, Series& times, bool remainder) {
         const auto key = static_cast<size_t>(phase);
         PhaseRow row;
@@ -93,6 +98,7 @@ PhaseReport phaseReport(const session::Session& session, const SpanFilter& filte
         row.name = std::move(name);
         row.time = times.finish(pass.steps(), pass.all());
         row.remainder = remainder;
+        if (&times != &unrecorded) row.allocations = allocations[key];
         if (!remainder) {
             row.count = count[key];
             row.flopPerSecond = ratePerSecond(flop[key], row.time, report.steps.count);

@@ -6,6 +6,7 @@
 // of its own with `remainder` set ("between phases", ...).
 #pragma once
 
+#include "core/analysis/allocation_sums.h"
 #include "core/analysis/span_filter.h"
 #include "core/base/progress.h"
 #include "core/stats/estimators.h"
@@ -53,6 +54,7 @@ struct PhaseRow {
     int64_t count = 0;         // phase spans
     double flopPerSecond = 0;  // ratePerSecond() by the primitives' own numbers
     double bytesPerSecond = 0;
+    AllocationSum allocations; // on the host, in all selected steps
     bool remainder = false;
 };
 // Work beside the steps: a loader thread. Not part of the step's sum.
@@ -64,6 +66,7 @@ struct BesideRow {
 };
 struct PhaseReport {
     StepStatistics steps;
+    bool allocationsCounted = false;
     std::vector<PhaseRow> rows; // in the order of a step
     std::vector<BesideRow> beside;
 };
@@ -87,9 +90,12 @@ struct LayerReportRow {
     double backwardOverForward = 0;                               // of the medians; 0 when unknown
     base::TimeNs slow = 0;       // in reference code, reorders and creation
     int64_t parameters = 0;
+    AllocationSum allocations;    // children included; on the host, in all selected steps
+    AllocationSum ownAllocations; // without child layers
 };
 struct LayerReport {
     StepStatistics steps;
+    bool allocationsCounted = false;
     std::vector<LayerReportRow> rows; // layers in pre-order, then the rows without layer
 };
 LayerReport layerReport(const session::Session& session, const SpanFilter& filter = {}, std::stop_token stop = {}, const base::Progress& progress = {});
@@ -119,9 +125,11 @@ struct StepReportRow {
     session::StepRow step;
     std::array<base::TimeNs, session::kPhaseCount> phases{}; // by Phase; [none] is the time between phases
     double share = 0;                                        // of all selected steps together
+    AllocationSum allocations;                               // on the host
 };
 struct StepReport {
     StepStatistics steps;
+    bool allocationsCounted = false;
     std::vector<StepReportRow> rows;
 };
 StepReport stepReport(const session::Session& session, const SpanFilter& filter = {}, std::stop_token stop = {}, const base::Progress& progress = {});

@@ -54,6 +54,7 @@ std::vector<double> stepDurations(const session::Session& session, const SpanFil
 StepReport stepReport(const session::Session& session, const SpanFilter& filter, std::stop_token stop, const base::Progress& progress)
 {
     StepReport report;
+    std::vector<size_t> rows; // in Session::steps()
     StepPass pass(session, filter);
     const std::vector<LabelInfo>& labels = pass.labels();
     const bool finished = pass.run(
@@ -66,6 +67,7 @@ StepReport stepReport(const session::Session& session, const SpanFilter& filter,
         [&](const StepPass::Step& step) {
             StepReportRow row;
             row.step = session.steps()[step.row];
+            rows.push_back(step.row);
             for (const uint32_t key : step.touched)
                 row.phases[key] = step.sums[key];
             row.phases[0] += step.unrecorded;
@@ -74,7 +76,11 @@ StepReport stepReport(const session::Session& session, const SpanFilter& filter,
         stop, progress);
     if (!finished) return {};
     report.steps = stepStatistics(session, filter);
-    for (StepReportRow& row : report.rows) {
+    const AllocationSums allocations = allocationSums(session, filter);
+    report.allocationsCounted = allocations.counted;
+    for (size_t i = 0; i < report.rows.size(); ++i) {
+        StepReportRow& row = report.rows[i];
+        row.allocations = allocations.byStep[rows[i]];
         base::TimeNs sum = 0;
         for (const base::TimeNs phase : row.phases)
             sum += phase;

@@ -62,6 +62,7 @@ RunRecording::RunRecording(session::SessionSink* sink, const recording::Sampling
     m_recorder = std::make_unique<recording::Recorder>(*sink);
     allocations.stacks = allocations.stacks || sampling.mode != recording::SampleMode::off;
     m_recorder->countAllocations(allocations);
+    if (allocations.count) m_recorder->addEnvironment("allocations.device", "0, as this backend computes on the CPU");
     m_buffer = m_recorder->registerTrack("training");
     for (int i = 1; i < session::kPhaseCount; ++i) {
         const auto phase = static_cast<Phase>(i);

@@ -26,6 +26,22 @@ void addRateColumns(MemoryTable& table, const std::string& of)
     table.addColumn(CellFormat::byteRate, "bytes_per_s", "Memory rate", "Bytes per second " + of + ", at the median");
 }
 
+void addAllocationColumns(MemoryTable& table, bool counted, const std::string& what)
+{
+    if (!counted) return;
+    table.addColumn(CellFormat::count, "allocations", "Allocations", "Allocations on the host " + what);
+    table.addColumn(CellFormat::bytes, "allocated_bytes", "Allocated", "Bytes asked for on the host " + what);
+}
+
+// Per step, as the mean.
+void addAllocationCells(TableRow& row, bool counted, const analysis::AllocationSum& sum, int64_t steps)
+{
+    if (!counted) return;
+    const double count = static_cast<double>(std::max<int64_t>(1, steps));
+    row.numbers.push_back(static_cast<double>(sum.allocations) / count);
+    row.numbers.push_back(static_cast<double>(sum.bytes) / count);
+}
+
 std::string flagText(uint32_t flags)
 {
     std::string text;
@@ -103,11 +119,13 @@ std::unique_ptr<TableSource> makePhaseTable(analysis::PhaseReport report)
     addTimeColumns(*table);
     table->addColumn(CellFormat::count, "count", "Count", "Number of spans in all selected steps");
     addRateColumns(*table, "of the primitives in it");
+    addAllocationColumns(*table, report.allocationsCounted, "in one step, on average");
     for (const analysis::PhaseRow& row : report.rows) {
         TableRow out;
         out.texts = {row.name};
         out.numbers = {row.time.median, row.time.mean, static_cast<double>(row.time.total), row.time.share,
             row.count > 0 ? static_cast<double>(row.count) : kEmptyCell, known(row.flopPerSecond), known(row.bytesPerSecond)};
+        addAllocationCells(out, report.allocationsCounted, row.allocations, report.steps.count);
         out.colour = row.remainder ? ColourClass::remainder : phaseColour(row.phase);
         out.subdued = row.remainder;
         if (row.remainder) out.tip = "Time of the step that no phase covers";
@@ -140,6 +158,12 @@ std::unique_ptr<TableSource> makeLayerTable(analysis::LayerReport report, bool c
     table->addColumn(CellFormat::time, "slow_ns", "Slow paths", "Time in reference code, reorders and creation of primitives, in all selected steps");
     table->addColumn(CellFormat::text, "note", "Note",
                      "Why the name is red: more than 2 % of its time in slow paths, or backward takes less than 1 or more than 3 times as long as forward");
+    addAllocationColumns(*table, report.allocationsCounted, "in one step, on average");
+    const auto addRow = [&](const analysis::LayerReportRow& row, bool tree) {
+        TableRow out = layerTableRow(row, tree);
+        addAllocationCells(out, report.allocationsCounted, tree ? row.allocations : row.ownAllocations, report.steps.count);
+        table->addRow(std::move(out));
+    };
     for (const analysis::LayerReportRow& row : report.rows) {
         // A container's own time is a row of its own, so that the shares sum to 1 without it.
         if (row.container && !containers) {
@@ -151,10 +175,10 @@ std::unique_ptr<TableSource> makeLayerTable(analysis::LayerReport report, bool c
             own.remainder = true;
             own.forwardFlopPerSecond = own.backwardFlopPerSecond = own.forwardBytesPerSecond = own.backwardBytesPerSecond = 0;
             own.backwardOverForward = 0;
-            table->addRow(layerTableRow(own, false));
+            addRow(own, false);
             continue;
         }
-        table->addRow(layerTableRow(row, containers));
+        addRow(row, containers);
     }
     return table;
 }
@@ -215,6 +239,7 @@ std::unique_ptr<TableSource> makeStepTable(analysis::StepReport report)
     table->addColumn(CellFormat::count, "samples", "Samples", "Size of the batch");
     table->addColumn(CellFormat::count, "involuntary_switches", "Switches", "Times the system took the CPU from the training thread");
     table->addColumn(CellFormat::count, "page_faults", "Faults", "Page faults of the training thread");
+    addAllocationColumns(*table, report.allocationsCounted, "in the step");
     table->addColumn(CellFormat::text, "note", "Note", "warm-up: left out of statistics; disturbed: the system interfered");
     for (const analysis::StepReportRow& row : report.rows) {
         const session::StepRow& step = row.step;
@@ -227,6 +252,7 @@ std::unique_ptr<TableSource> makeStepTable(analysis::StepReport report)
         out.numbers.push_back(step.samples);
         out.numbers.push_back(step.threadInvoluntarySwitches);
         out.numbers.push_back(step.threadMinorFaults + step.threadMajorFaults);
+        addAllocationCells(out, report.allocationsCounted, row.allocations, 1);
         out.texts = {step.warmup ? (step.disturbed() ? "warm-up, disturbed" : "warm-up") : step.disturbed() ? "disturbed" : ""};
         out.colour = ColourClass::step;
         out.emphasised = step.disturbed();

@@ -27,6 +27,8 @@ private slots:
     void aRowThatIsMissingInMostStepsHasMedianZero();
     void stepsWithoutSpansAreNamed();
     void aSmallGapAtTheStepsEdgeIsBetweenPhases();
+    void allocationsGoToPhasesLayersAndSteps();
+    void sessionsWithoutCountsSayThatTheyDoNotKnow();
     void anEmptySessionGivesEmptyReports();
     void aStopGivesEmptyReports();
 };
@@ -263,6 +265,62 @@ void TestReports::aSmallGapAtTheStepsEdgeIsBetweenPhases()
     PhaseReport report = phaseReport(*made.build());
     QVERIFY(row(report.rows, "without spans") == nullptr);
     QCOMPARE(row(report.rows, "between phases")->time.total, base::TimeNs{6 * 50 + 3 * 6});
+}
+
+void TestReports::allocationsGoToPhasesLayersAndSteps()
+{
+    using session::Phase;
+    using session::SeriesKind;
+    using session::SpanKind;
+    support::MadeSession made;
+    made.builder.addSeries({"cpu time", "ns", SeriesKind::cpuTime, true, true});
+    made.builder.addSeries({"counted allocations", "", SeriesKind::countedAllocations, true, false});
+    made.builder.addSeries({"counted bytes", "bytes", SeriesKind::countedBytes, true, false});
+    const auto add = [&](session::LabelId label, int32_t step, int64_t allocations, int64_t bytes) {
+        session::SampleRecord record;
+        record.label = label;
+        record.step = step;
+        record.weight = allocations;
+        made.builder.addSamples(session::SeriesId(1u), std::span(&record, 1));
+        record.weight = bytes;
+        made.builder.addSamples(session::SeriesId(2u), std::span(&record, 1));
+    };
+    for (int32_t step = 0; step < 4; ++step) {
+        add(made.label("conv1 forward", SpanKind::primitive, Phase::forward, 1, 0), step, 2, 100);
+        add(made.label("block.dense1", SpanKind::layer, Phase::backward, 3), step, 3, 1000 * step);
+        add(made.label("loss", SpanKind::phase, Phase::loss), step, 1, 8);
+        add(made.label("step", SpanKind::step, Phase::none), step, 5, 50);
+    }
+    add(made.label("batch", SpanKind::task, Phase::loading), -1, 1000, 1000000); // a loader
+    const session::SessionPtr session = made.build();
+
+    const PhaseReport phases = phaseReport(*session); // steps 1 to 3
+    QVERIFY(phases.allocationsCounted);
+    QCOMPARE(row(phases.rows, "forward")->allocations, (AllocationSum{6, 300, 0}));
+    QCOMPARE(row(phases.rows, "backward")->allocations, (AllocationSum{9, 6000, 0}));
+    QCOMPARE(row(phases.rows, "loss")->allocations, (AllocationSum{3, 24, 0}));
+    QCOMPARE(row(phases.rows, "between phases")->allocations, (AllocationSum{15, 150, 0}));
+    QCOMPARE(row(phases.rows, "optimiser")->allocations, AllocationSum{});
+
+    const LayerReport layers = layerReport(*session);
+    QCOMPARE(row(layers.rows, "conv1")->allocations, (AllocationSum{6, 300, 0}));
+    QCOMPARE(row(layers.rows, "block.dense1")->allocations, (AllocationSum{9, 6000, 0}));
+    QCOMPARE(row(layers.rows, "block")->allocations, (AllocationSum{9, 6000, 0}));
+    QCOMPARE(row(layers.rows, "block")->ownAllocations, AllocationSum{});
+    QCOMPARE(row(layers.rows, "(model)")->allocations, (AllocationSum{15, 6300, 0}));
+    QCOMPARE(row(layers.rows, "loss")->allocations, (AllocationSum{3, 24, 0}));
+
+    const StepReport steps = stepReport(*session);
+    QCOMPARE(steps.rows.size(), size_t{3});
+    for (int64_t i = 0; i < 3; ++i)
+        QCOMPARE(steps.rows[static_cast<size_t>(i)].allocations, (AllocationSum{11, 100 + 1000 * (i + 1) + 8 + 50, 0}));
+}
+
+void TestReports::sessionsWithoutCountsSayThatTheyDoNotKnow()
+{
+    QVERIFY(!phaseReport(*support::madeSession()).allocationsCounted);
+    QVERIFY(!layerReport(*support::madeSession()).allocationsCounted);
+    QVERIFY(!stepReport(*support::madeSession()).allocationsCounted);
 }
 
 void TestReports::anEmptySessionGivesEmptyReports()
