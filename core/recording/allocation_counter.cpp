@@ -79,18 +79,20 @@ uint64_t drawDistance(ThreadAllocations& counts) noexcept
     return static_cast<uint64_t>(-std::log(uniform) * static_cast<double>(counts.bytesPerSample));
 }
 
-// The distance that was asked for, or a large one when a thread takes many more stacks than anybody expected of it.
+// The distance that was asked for. When a thread takes many more stacks in a round than anybody expected of it, four times
+// as much after every few of them: so a burst of any size fits into the ring.
 uint64_t distanceFor(ThreadAllocations& counts) noexcept
 {
-    constexpr uint32_t kMostAtOnce = 100;
-    constexpr uint64_t kLargeDistance = uint64_t{4} << 20;
+    constexpr uint32_t kExpected = 48, kFew = 8, kMostGrowth = 16;
     const uint32_t round = g_process.samplingRound.load(kRelaxed);
     if (counts.samplingRound != round) {
         counts.samplingRound = round;
         counts.samplesInRound = 0;
     }
     const uint64_t distance = g_process.bytesPerSample.load(kRelaxed);
-    return counts.samplesInRound < kMostAtOnce ? distance : std::max(distance, kLargeDistance);
+    if (counts.samplesInRound < kExpected) return distance;
+    const uint32_t growth = std::min((counts.samplesInRound - kExpected) / kFew + 1, kMostGrowth);
+    return std::max<uint64_t>(distance, 64) << (2 * growth);
 }
 
 // Sets what the next closer look is for.
@@ -123,7 +125,7 @@ void takeSample(const ThreadAllocations& counts, size_t bytes) noexcept
 {
     const double size = static_cast<double>(bytes), mean = static_cast<double>(counts.bytesPerSample);
     const double chance = counts.bytesPerSample <= 1 ? 1.0 : -std::expm1(-size / mean);
-    captureHere(SampleKind::allocation, std::llround(size / chance));
+    captureHere(SampleKind::allocation, std::llround(size / chance), static_cast<int64_t>(bytes));
 }
 
 // The block's size as the hooks read it must be what the library itself says.

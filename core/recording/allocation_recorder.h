@@ -17,7 +17,7 @@ struct AllocationOptions {
     bool count = false;
     bool time = false;        // also the time spent in the allocator, at two clock reads per call
     bool stacks = false;      // also stacks, where the CPU sampler runs
-    int stacksPerSecond = 400; // about; the distance between them adapts, and each stands for the bytes between
+    int stacksPerSecond = 200; // about; the distance between them adapts, and each stands for the bytes between
 };
 
 class AllocationRecorder final : public RecordingSource {

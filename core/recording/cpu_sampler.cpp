@@ -11,7 +11,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
-#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -101,8 +100,6 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     mutable std::mutex control; // start(), stop() and what they set
     SamplingOptions options;
     SamplingPlan plan;
-    std::optional<SampleCosts> costs; // measured once
-    const SystemCalls* costsOf = nullptr;
     bool running = false, everStarted = false, described = false;
     pid_t process = ::getpid();
     bool inChild = false;
@@ -115,7 +112,6 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     // Guarded by the registry's mutex.
     std::vector<std::unique_ptr<SampleRing>> spares;
     bool accepting = false;
-    bool starting = false; // the threads to be armed are not waiting for their rings
     int fallbacks = 0, refused = 0;
     int64_t cpuNs = 0; // of the sampled threads that ended
 
@@ -176,7 +172,7 @@ std::unique_ptr<SampleRing> CpuSampler::Impl::takeRing()
         spares.pop_back();
         return ring;
     }
-    auto ring = std::make_unique<SampleRing>(ringBytes(options, plan.rateHz), starting);
+    auto ring = std::make_unique<SampleRing>(ringBytes(options, plan.rateHz), false);
     return ring->valid() ? std::move(ring) : nullptr;
 }
 
@@ -211,9 +207,7 @@ base::Status CpuSampler::Impl::start(const SamplingOptions& wanted)
     if (options.system == nullptr) options.system = &realSystemCalls();
     if (const base::Status installed = installSampleHandler(); !installed) return installed;
     if (!registry.observe(this)) return base::fail(base::ErrorCode::unavailable, "another recording of this program samples stacks now");
-    if (!costs || costsOf != options.system) costs = measureSampleCosts(*options.system);
-    costsOf = options.system;
-    const base::Result<SamplingPlan> planned = planSampling(options, *costs, perfEventParanoid());
+    const base::Result<SamplingPlan> planned = planSampling(options, measureSampleCosts(*options.system), perfEventParanoid());
     if (!planned) {
         registry.stopObserving();
         return base::fail(planned.error());
@@ -225,9 +219,8 @@ base::Status CpuSampler::Impl::start(const SamplingOptions& wanted)
     forksBefore = registry.forks();
     worker = std::thread([this] { work(); });
     registry.forEach([this](RegisteredThread& thread) {
-        accepting = starting = true;
+        accepting = true;
         arm(thread);
-        starting = false;
     });
     {
         const std::lock_guard waking(wakeMutex);

@@ -16,7 +16,7 @@ using RegisterValues = std::array<uint64_t, kRegisters>;
 
 enum class SampleKind : uint8_t {
     cpu = 0,
-    allocation = 1, // weight: bytes
+    allocation = 1, // weight: bytes it stands for
 };
 
 struct RawSample {
@@ -25,7 +25,8 @@ struct RawSample {
     bool cut = false;  // the stack is longer than what was copied
     uint16_t reserved = 0;
     uint64_t ticks = 0;
-    int64_t weight = 0; // ns
+    int64_t weight = 0; // ns or bytes
+    int64_t bytes = 0;  // of the allocation that was taken
     uint32_t label = 0;
     int32_t step = -1;
     uint64_t stackAddress = 0;

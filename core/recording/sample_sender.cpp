@@ -31,6 +31,13 @@ bool allocates(std::string_view function)
     return std::find(kNames.begin(), kNames.end(), function) != kNames.end();
 }
 
+// Code of ours that runs within an allocation.
+bool isCounting(const SymbolFrame& symbol)
+{
+    constexpr std::array<std::string_view, 3> kFiles{"/allocation_hooks.cpp", "/allocation_counter.cpp", "/stack_capture.cpp"};
+    return std::any_of(kFiles.begin(), kFiles.end(), [&](std::string_view file) { return symbol.file.ends_with(file); });
+}
+
 bool waits(std::string_view function)
 {
     return function.find("barrier") != std::string_view::npos || function.find("wait") != std::string_view::npos;
@@ -66,7 +73,7 @@ void SampleSender::makeSeries(const SampledBatch& batch)
 {
     if (batch.generation != m_generation) { // cleared: what comes now stands for itself
         m_generation = batch.generation;
-        m_cpu = m_wall = m_allocated = {};
+        m_cpu = m_wall = m_allocated = m_allocations = {};
     }
     using session::SeriesKind;
     const bool wall = batch.wall;
@@ -74,11 +81,24 @@ void SampleSender::makeSeries(const SampledBatch& batch)
     if (!m_cpu.valid()) m_cpu = m_recorder.addSeries({"cpu time", "ns", SeriesKind::cpuTime, true, !wall});
 }
 
-base::SeriesId SampleSender::allocationSeries()
+// Twice: by bytes, and by the number of allocations that each stands for.
+void SampleSender::sendAllocations(std::vector<session::SampleRecord> bytes, const std::vector<double>& counts)
 {
-    if (!m_allocated.valid())
+    if (bytes.empty()) return;
+    if (!m_allocated.valid()) {
         m_allocated = m_recorder.addSeries({"allocated bytes", "bytes", session::SeriesKind::allocatedBytes, true, false});
-    return m_allocated;
+        m_allocations = m_recorder.addSeries({"allocations", "", session::SeriesKind::allocations, true, false});
+    }
+    std::vector<session::SampleRecord> allocations;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+        m_countLeft += counts[i]; // whole numbers are written; what is left over goes to the next one
+        session::SampleRecord row = bytes[i];
+        row.weight = static_cast<int64_t>(m_countLeft);
+        m_countLeft -= static_cast<double>(row.weight);
+        if (row.weight > 0) allocations.push_back(row);
+    }
+    m_recorder.addSamples(m_allocated, std::move(bytes));
+    m_recorder.addSamples(m_allocations, std::move(allocations));
 }
 
 void SampleSender::send(const SampledBatch& batch, const TickClock& clock)
@@ -87,10 +107,12 @@ void SampleSender::send(const SampledBatch& batch, const TickClock& clock)
     if (batch.samples.empty()) return;
     makeSeries(batch);
     std::vector<session::SampleRecord> cpu, wall, allocated;
+    std::vector<double> counts;
     for (const StackSample& sample : batch.samples) {
         const session::SampleRecord row = record(sample, clock);
         if (sample.kind == StackSample::Kind::allocation) {
             allocated.push_back(row);
+            counts.push_back(sample.count);
             continue;
         }
         if (sample.kind == StackSample::Kind::cpu) cpu.push_back(row);
@@ -98,7 +120,7 @@ void SampleSender::send(const SampledBatch& batch, const TickClock& clock)
     }
     m_recorder.addSamples(m_cpu, std::move(cpu));
     if (m_wall.valid()) m_recorder.addSamples(m_wall, std::move(wall));
-    if (!allocated.empty()) m_recorder.addSamples(allocationSeries(), std::move(allocated));
+    sendAllocations(std::move(allocated), counts);
 }
 
 session::SampleRecord SampleSender::record(const StackSample& sample, const TickClock& clock)
@@ -109,7 +131,11 @@ session::SampleRecord SampleSender::record(const StackSample& sample, const Tick
     row.label = LabelId(sample.label);
     row.step = sample.step;
     row.track = m_tracks[sample.thread];
-    row.stack = stackOf(sample.stack, contextOf(sample, m_recorder.labelRow(row.label)));
+    uint32_t stack = sample.stack;
+    if (sample.kind == StackSample::Kind::allocation)
+        while (stack != kNoStack && frame(m_rawStacks[stack].frame).counting)
+            stack = m_rawStacks[stack].parent;
+    row.stack = stackOf(stack, contextOf(sample, m_recorder.labelRow(row.label)));
     return row;
 }
 
@@ -233,6 +259,10 @@ void SampleSender::nameModuleFrame(const TrieFrame& raw, Frame& frame)
         row.function = m_recorder.string(fmt::format("{}+{:#x}", module.name, raw.address));
         frame.rows.push_back(row);
         return;
+    }
+    if (isCounting(symbols.back())) { // of malloc() itself the name is enough
+        frame.counting = !allocates(symbols.back().function);
+        symbols.erase(symbols.begin(), symbols.end() - 1);
     }
     for (size_t i = symbols.size(); i-- > 0;) { // outermost first
         const SymbolFrame& symbol = symbols[i];

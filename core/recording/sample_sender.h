@@ -26,6 +26,7 @@ private:
         uint32_t module = 0;   // of a frame of a module
         bool nameless = false; // in a library whose internals have no names: folds with its neighbours
         bool waits = false;    // as a leaf: waits for other threads of OpenMP
+        bool counting = false; // our own, within the replaced allocator: left out of stacks of allocations
         bool named = false;    // `rows` are made
     };
     // What a sample adds to its stack.
@@ -43,7 +44,7 @@ private:
 
     void take(const SampledBatch& batch);
     void makeSeries(const SampledBatch& batch);
-    base::SeriesId allocationSeries();
+    void sendAllocations(std::vector<session::SampleRecord> bytes, const std::vector<double>& counts);
     session::SampleRecord record(const StackSample& sample, const TickClock& clock);
     Context contextOf(const StackSample& sample, const session::Label& label);
     base::StackId stackOf(uint32_t stack, const Context& context);
@@ -68,7 +69,8 @@ private:
     };
     std::unordered_map<uint32_t, Fold> m_folds; // by stack: those whose last frame is a fold
     uint32_t m_generation = 0;
-    base::SeriesId m_cpu, m_wall, m_allocated;
+    base::SeriesId m_cpu, m_wall, m_allocated, m_allocations;
+    double m_countLeft = 0; // parts of allocations that were not counted yet
 };
 
 } // namespace stepscope::recording

@@ -30,6 +30,7 @@ struct StackSample {
     int32_t step = -1;
     uint32_t thread = 0; // index of SampledThread
     Kind kind = Kind::cpu;
+    double count = 0; // allocations that this one stands for
 };
 
 struct SampledBatch {

@@ -168,7 +168,7 @@ bool sampleHandlerInstalled() noexcept
     return ::sigaction(kSampleSignal, nullptr, &now) == 0 && isOurs(now);
 }
 
-bool captureHere(SampleKind kind, int64_t weight) noexcept
+bool captureHere(SampleKind kind, int64_t weight, int64_t bytes) noexcept
 {
     RegisteredThread* thread = currentThread();
     if (thread == nullptr) return false;
@@ -179,6 +179,7 @@ bool captureHere(SampleKind kind, int64_t weight) noexcept
     sample.registers = registersHere();
     sample.kind = kind;
     sample.weight = weight;
+    sample.bytes = bytes;
     return capture(*thread, *ring, sample);
 }
 

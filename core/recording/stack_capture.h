@@ -15,6 +15,6 @@ bool sampleHandlerInstalled() noexcept;
 
 // Puts a sample of the calling thread, from the caller on, into its ring. False when the thread is not sampled now or
 // the ring is full (counted as lost). Neither allocates nor locks; about half a microsecond.
-bool captureHere(SampleKind kind, int64_t weight) noexcept;
+bool captureHere(SampleKind kind, int64_t weight, int64_t bytes = 0) noexcept;
 
 } // namespace stepscope::recording

@@ -58,6 +58,7 @@ void StackCollector::take(const RegisteredThread& thread, std::span<const std::b
     StackSample sample{raw.ticks, raw.weight, unwind(registers, stack, raw.ticks), raw.label, raw.step, index};
     if (raw.kind == SampleKind::allocation) {
         sample.kind = StackSample::Kind::allocation;
+        sample.count = raw.bytes > 0 ? static_cast<double>(raw.weight) / static_cast<double>(raw.bytes) : 1;
     } else {
         ++m_counts.samples;
         m_counts.weight += raw.weight;
