@@ -1,5 +1,6 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/device_report.h"
 #include "app/cli/exit_code.h"
 #include "app/cli/input_options.h"
 #include "app/cli/session_notes.h"
@@ -27,11 +28,14 @@ constexpr int64_t kMaxStep = int64_t{1} << 62;
 constexpr const char* kFooter = R"(Shares sum to the step: every nanosecond is counted in one row, and time that no probe covers has rows
 of its own ("between phases"). Warm-up steps are left out unless --include-warmup is given.
 CSV and JSON hold all columns, in nanoseconds, 0..1, FLOP/s and bytes/s.
+Of traces with device work: step, operator, kernel, copy, device, idle, launch, overlap, queue and critical-path; the
+names of their columns tell the unit, else times are in microseconds and rates in GB/s.
 
 Examples:
   stepscope report lenet.stepscope
   stepscope report lenet.stepscope --by layer
   stepscope report lenet.stepscope --by primitive --format csv -o primitives.csv
+  stepscope report trace.json.gz --by operator
   stepscope report lenet.stepscope --by step --format json | jq '.rows[] | select(.note != null)')";
 
 struct ReportOptions {
@@ -92,6 +96,12 @@ double shareSum(const present::TableSource& table)
     return sum;
 }
 
+int textWidth(const ReportOptions& options)
+{
+    const bool toTerminal = options.output.empty() && isTerminal(STDOUT_FILENO);
+    return toTerminal ? std::max(kTextWidth, terminalWidth(STDOUT_FILENO, kTextWidth)) : kTextWidth;
+}
+
 // Whose allocations the columns show.
 std::string allocationText(const session::Session& session)
 {
@@ -111,9 +121,7 @@ std::string textReport(const session::Session& session, const Report& report, co
         text += fmt::format("without the disturbed steps: median {}, p99 {}\n", present::formatTime(report.steps.undisturbed->median),
             present::formatTime(report.steps.undisturbed->p99));
     text += '\n';
-    const bool toTerminal = options.output.empty() && isTerminal(STDOUT_FILENO);
-    const int width = toTerminal ? std::max(kTextWidth, terminalWidth(STDOUT_FILENO, kTextWidth)) : kTextWidth;
-    const TextTable table = alignedText(*report.table, report.textColumns, width);
+    const TextTable table = alignedText(*report.table, report.textColumns, textWidth(options));
     text += table.text;
     if (report.steps.count > 0) text += fmt::format("\nShares sum to {} of the step.", present::formatShare(shareSum(*report.table)));
     if (!table.leftOut.empty()) {
@@ -231,11 +239,17 @@ int run(const ReportOptions& options)
     filter.includeWarmup = options.includeWarmup;
     filter.firstStep = options.firstStep;
     filter.lastStep = options.lastStep;
-    const Report report = makeReport(session, options.by, filter);
     std::string text;
-    if (options.format == "json") text = jsonReport(session, report, options);
-    else if (options.format == "csv") text = csvText(*report.table);
-    else text = textReport(session, report, options);
+    int64_t steps = -1; // not asked for
+    if (isDeviceReport(options.by, session)) {
+        text = deviceReportText(session, options.by, options.file, options.format, filter, textWidth(options));
+    } else {
+        const Report report = makeReport(session, options.by, filter);
+        steps = report.steps.count;
+        if (options.format == "json") text = jsonReport(session, report, options);
+        else if (options.format == "csv") text = csvText(*report.table);
+        else text = textReport(session, report, options);
+    }
     if (options.format == "csv")
         for (const session::QualityRow& row : session.quality())
             printNote(printable(row.message));
@@ -243,7 +257,7 @@ int run(const ReportOptions& options)
         printError(written.error());
         return exitCodeOf(written.error(), Stage::writing);
     }
-    if (report.steps.count == 0) printNote("the session has no such steps, so there is nothing to sum up");
+    if (steps == 0) printNote("the session has no such steps, so there is nothing to sum up");
     return kOk;
 }
 
@@ -253,9 +267,14 @@ Command addReportCommand(CLI::App& app)
 {
     CLI::App* parser = app.add_subcommand("report", "Show where the time of a training step goes");
     auto options = std::make_shared<ReportOptions>();
+    std::vector<std::string> names{"phase", "layer", "primitive"};
+    for (std::string& name : deviceReportNames())
+        names.push_back(std::move(name));
     parser->add_option("FILE", options->file, "Session file (.stepscope), or the trace of another tool")->required();
     addInputOptions(*parser, options->input);
-    parser->add_option("--by", options->by, "Rows: phase, layer, primitive or step")->capture_default_str()->check(CLI::IsMember({"phase", "layer", "primitive", "step"}));
+    parser->add_option("--by", options->by, "Rows: phase, layer, primitive or step; of device work: step, operator, kernel, copy, device, idle, launch, overlap, queue or critical-path")
+        ->capture_default_str()
+        ->check(CLI::IsMember(names));
     parser->add_option("--format", options->format, "text, csv or json")->capture_default_str()->check(CLI::IsMember({"text", "csv", "json"}));
     parser->add_flag("--include-warmup", options->includeWarmup, "Count the warm-up steps, too");
     parser->add_option("--first-step", options->firstStep, "First step to count, from 0")->check(CLI::Range(int64_t{0}, kMaxStep));

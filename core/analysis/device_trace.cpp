@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
-#include <tuple>
 
 namespace stepscope::analysis {
 
@@ -23,13 +21,13 @@ bool runsOnDevice(SpanKind kind)
 
 bool knownStep(const session::StepRow& step) { return step.duration >= 0; }
 
-// What the importer subtracted from the times of the file, if anything.
+// Time of the session's origin in the clock of the file.
 TimeNs fileOffset(const session::Session& session)
 {
-    const std::string_view text = session.environmentValue("import.base_time_ns");
-    TimeNs base = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), base);
-    return parsed.ec == std::errc() ? -base : 0;
+    const std::string_view text = session.environmentValue("import.origin_ns");
+    TimeNs origin = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), origin);
+    return parsed.ec == std::errc() ? origin : 0;
 }
 
 } // namespace
@@ -183,9 +181,9 @@ void DeviceTrace::collect(const std::stop_token& stop)
 {
     const SpanTable& spans = m_session->spans();
     const session::DetailTable& details = m_session->details();
-    std::vector<uint8_t> leftOut(m_kinds.size(), 0); // the profiler's own frame around everything
+    std::vector<uint8_t> leftOut(m_kinds.size(), 0); // marks, and the profiler's own frame around everything
     for (size_t i = 0; i < leftOut.size(); ++i)
-        leftOut[i] = m_session->string(m_session->labels()[i].category) == "Trace" ? 1 : 0;
+        leftOut[i] = m_kinds[i] == SpanKind::instant || m_session->string(m_session->labels()[i].category) == "Trace" ? 1 : 0;
     for (size_t track = 0; track + 1 < spans.trackBegin.size(); ++track) {
         for (size_t row = spans.trackBegin[track]; row < spans.trackBegin[track + 1]; ++row) {
             if ((row & 0xfffff) == 0 && stop.stop_requested()) return;

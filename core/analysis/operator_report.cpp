@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kNone = 0xffffffffu;
 
 struct Operator {
-    uint32_t name = 0;       // StringId.value
+    uint32_t name = 0;       // in OperatorPass::m_names
     uint32_t parent = kNone; // operator around it
     uint32_t children = 0;   // operators directly inside
     bool counts = true;
@@ -31,6 +31,14 @@ bool isListed(std::string_view name)
     return true;
 }
 
+// PyTorch's NVTX ranges carry a number of the call: "aten::mm, op_id = 12".
+std::string_view withoutNumber(std::string_view name)
+{
+    for (const std::string_view mark : {", op_id = ", ", seq = "})
+        if (const size_t at = name.find(mark); at != std::string_view::npos) return name.substr(0, at);
+    return name;
+}
+
 class OperatorPass {
 public:
     explicit OperatorPass(const DeviceTrace& trace)
@@ -39,6 +47,13 @@ public:
         , m_spans(m_session.spans())
         , m_operatorOf(m_spans.size(), kNone)
     {
+        std::map<std::string_view, uint32_t> numbers;
+        for (const session::Label& label : m_session.labels()) {
+            const std::string_view name = withoutNumber(m_session.string(label.name));
+            const auto [known, isNew] = numbers.try_emplace(name, static_cast<uint32_t>(m_names.size()));
+            if (isNew) m_names.push_back(name);
+            m_nameOf.push_back(known->second);
+        }
     }
 
     bool nest(const std::stop_token& stop)
@@ -82,7 +97,7 @@ public:
         }
         std::vector<OperatorRow> rows;
         for (auto& [name, row] : byName) {
-            row.name = m_session.string(base::StringId(name));
+            row.name = m_names[name];
             if (isListed(row.name)) rows.push_back(std::move(row));
         }
         std::sort(rows.begin(), rows.end(), [](const OperatorRow& a, const OperatorRow& b) {
@@ -107,7 +122,7 @@ private:
         if (isCall) return;
         if (parent != kNone) ++m_operators[parent].children;
         Operator op;
-        op.name = m_session.labels()[m_spans.label[row]].name.value;
+        op.name = m_nameOf[m_spans.label[row]];
         op.parent = parent;
         op.counts = m_trace.hostCounts(row) && m_trace.inChosenSteps(m_trace.begin(row));
         op.host = op.hostSelf = duration;
@@ -164,6 +179,8 @@ private:
     const DeviceTrace& m_trace;
     const session::Session& m_session;
     const SpanTable& m_spans;
+    std::vector<std::string_view> m_names;
+    std::vector<uint32_t> m_nameOf;      // by label
     std::vector<uint32_t> m_operatorOf;  // by row: the innermost operator at or around the span
     std::vector<Operator> m_operators;   // in the order of their rows
 };

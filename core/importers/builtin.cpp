@@ -7,6 +7,8 @@
 #include "core/importers/firefox_importer.h"
 #include "core/importers/importer.h"
 #include "core/importers/jlprof_importer.h"
+#include "core/importers/memory_timeline_importer.h"
+#include "core/importers/nsight_importer.h"
 #include "core/importers/onednn_importer.h"
 #include "core/importers/perf_data_importer.h"
 #include "core/importers/perf_script_importer.h"
@@ -22,6 +24,7 @@ std::span<const Importer> builtinImporters()
     static constexpr std::array kImporters{
         kJlprofImporter,
         kPerfDataImporter,
+        kNsightImporter,
         kSpeedscopeImporter,
         kFirefoxImporter,
         kCpuProfileImporter,
@@ -29,6 +32,7 @@ std::span<const Importer> builtinImporters()
         kBenchmarkToolsImporter,
         kKinetoImporter,
         kChromeImporter,
+        kMemoryTimelineImporter,
         kCallgrindImporter,
         kOneDnnImporter,
         kPerfScriptImporter,

@@ -207,6 +207,47 @@ void ChromeTrace::addSamples()
     m_session.addSamples(session::SeriesId(size_t{0}), records);
 }
 
+// Before the origin is known: the first sample may be the first event.
+void ChromeTrace::takeProfiles()
+{
+    m_takenProfiles = m_profiles.finish();
+    for (ChromeProfiles::Profile& profile : m_takenProfiles) {
+        std::erase_if(profile.samples, [&](const session::SampleRecord& sample) { return !wanted(sample.time, sample.time); });
+        const TrackId track = m_tracks.find(Purpose::events, profile.pid, profile.tid);
+        for (session::SampleRecord& sample : profile.samples) {
+            sample.track = track;
+            seen(sample.time, sample.time);
+        }
+    }
+}
+
+void ChromeTrace::addProfiles()
+{
+    int64_t leads = 0, unsorted = 0, unknownNodes = 0, broken = 0;
+    std::vector<session::SampleRecord> records;
+    for (const ChromeProfiles::Profile& profile : m_takenProfiles) {
+        leads += profile.hasLead ? 1 : 0;
+        unsorted += profile.unsorted;
+        unknownNodes += profile.unknownNodes;
+        broken += profile.broken ? 1 : 0;
+        for (session::SampleRecord sample : profile.samples)
+            if (!__builtin_sub_overflow(sample.time, m_origin, &sample.time)) records.push_back(sample);
+    }
+    const auto note = [&](const char* code, int64_t count, const char* message) {
+        if (count > 0) m_session.addQuality({code, count, fmt::format("{}: {}.", message, count), {}});
+    };
+    note("time-backwards", unsorted, "Samples recorded out of order were sorted by their time");
+    note("unknown-node", unknownNodes, "Samples of a node that is not in the file have no stack");
+    note("broken-profile", broken, "Profiles of which only a part can be read");
+    if (records.empty()) return;
+    // The time before the first sample of a profile is a row too, without a stack.
+    if (leads > 0) m_session.addEnvironment({"import.lead-samples", fmt::format("{}", leads)});
+    const size_t index = m_session.tables().series.size();
+    m_session.addSeries({"JavaScript time", "ns", session::SeriesKind::other, true, index == 0});
+    m_session.addSamples(session::SeriesId(index), records);
+    m_takenProfiles.clear();
+}
+
 // Launch arrows say again which call started what: every one whose work and call are both there must agree.
 void ChromeTrace::checkLaunches(SpanTable& spans, session::DetailTable& details)
 {
@@ -244,8 +285,10 @@ Imported ChromeTrace::finish(const Input& input, std::string_view format, TraceT
 {
     dropUntimed();
     closeOpenSpans();
+    takeProfiles();
     m_origin = m_first.value_or(0);
     addSamples();
+    addProfiles();
     addTracks();
     session::SessionTables& tables = m_session.tables();
     const size_t trackCount = tables.tracks.size();

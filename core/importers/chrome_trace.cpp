@@ -230,7 +230,7 @@ void ChromeTrace::asynchronous(const RawEvent& event, char phase)
 void ChromeTrace::instant(const RawEvent& event)
 {
     MicroTime time;
-    if (!timeOf(event, time) || !wanted(time.ns, time.ns)) return;
+    if (!timeOf(event, time) || profile(event, time.ns) || !wanted(time.ns, time.ns)) return;
     // The same name may be a span elsewhere, so its label is made apart.
     session::Label label{m_session.intern(decoded(event.name)), SpanKind::instant};
     if (!isMissing(event.category)) label.category = m_session.intern(decoded(event.category));
@@ -307,11 +307,20 @@ void ChromeTrace::memory(const RawEvent& event, TimeNs time)
 void ChromeTrace::sample(const RawEvent& event)
 {
     MicroTime time;
-    if (!timeOf(event, time) || !wanted(time.ns, time.ns)) return;
+    if (!timeOf(event, time) || profile(event, time.ns) || !wanted(time.ns, time.ns)) return;
     if (isMissing(event.stackFrame)) return m_problems.add(TraceProblem::badSample, event.place);
     seen(time.ns, time.ns);
     const uint32_t frame = m_frameIds.find(unquoted(event.stackFrame), {}, [&] { return static_cast<uint32_t>(m_frameIds.size()); });
     m_samples.push_back({time.ns, wholeNumber(event.weight).value_or(1), frame, m_tracks.find(Purpose::events, event.process, event.thread)});
+}
+
+// The samples lie within the arguments, and a profile may begin long before what is wanted.
+bool ChromeTrace::profile(const RawEvent& event, TimeNs time)
+{
+    const std::string_view name = unquoted(event.name);
+    if (!ChromeProfiles::isProfileEvent(name) || event.args.empty()) return false;
+    m_profiles.add(name, event.process, event.thread, event.id, time, event.args);
+    return true;
 }
 
 void ChromeTrace::member(std::string_view key, std::string_view value)

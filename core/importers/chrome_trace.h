@@ -2,6 +2,7 @@
 // Owner: core/importers. Thread: one at a time. Units: ns of the file's clock until finish().
 #pragma once
 
+#include "core/importers/chrome_profiles.h"
 #include "core/importers/trace_flows.h"
 #include "core/importers/trace_pairs.h"
 #include "core/importers/trace_problems.h"
@@ -75,6 +76,7 @@ private:
     void memory(const RawEvent& event, session::TimeNs time);
     void addCounterPoint(std::string_view process, std::string_view name, std::string_view key, session::TimeNs time, std::string_view value);
     void sample(const RawEvent& event);
+    bool profile(const RawEvent& event, session::TimeNs time); // false: it is no part of a profile of V8
     bool wanted(session::TimeNs start, session::TimeNs end) const { return start < m_keepEnd && end >= m_keepBegin; }
     void seen(session::TimeNs start, session::TimeNs end);
     session::Event* add(session::TrackId track, const session::Event& event, uint64_t place);
@@ -87,11 +89,15 @@ private:
     void addSteps(session::SpanTable& spans, const session::DetailTable& details);
     void addCounters();
     void addSamples();
+    void takeProfiles();
+    void addProfiles();
     void addProblems(const Input& input, const TraceText& text);
     void checkLaunches(session::SpanTable& spans, session::DetailTable& details);
 
     const ImportOptions& m_options;
     session::SessionBuilder m_session;
+    ChromeProfiles m_profiles{m_session};
+    std::vector<ChromeProfiles::Profile> m_takenProfiles; // with their tracks' tokens
     session::EventBuilder m_events;
     session::DetailBuilder m_details;
     TraceTracks m_tracks;

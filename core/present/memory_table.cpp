@@ -27,9 +27,11 @@ std::string MemoryTable::text(size_t row, int column) const
     case CellFormat::share: return formatShare(value);
     case CellFormat::ratio: return formatNumber(value, 3);
     case CellFormat::number: return formatNumber(value);
-    case CellFormat::bytes: return formatBytes(value);
     case CellFormat::flopRate: return formatFlopRate(value);
     case CellFormat::byteRate: return formatByteRate(value);
+    case CellFormat::bytes: return formatBytes(value);
+    case CellFormat::microseconds: return formatTime(value * 1000);
+    case CellFormat::gigabyteRate: return formatByteRate(value * 1e9);
     case CellFormat::text: break;
     }
     return {};

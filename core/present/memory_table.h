@@ -12,7 +12,8 @@
 
 namespace stepscope::present {
 
-enum class CellFormat { text, time, count, share, ratio, number, bytes, flopRate, byteRate };
+// `microseconds` and `gigabyteRate` are for numbers that scripts expect in these units; they show as times and rates do.
+enum class CellFormat { text, time, count, share, ratio, number, flopRate, byteRate, bytes, microseconds, gigabyteRate };
 
 inline constexpr double kEmptyCell = std::numeric_limits<double>::quiet_NaN();
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -100,6 +101,8 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     mutable std::mutex control; // start(), stop() and what they set
     SamplingOptions options;
     SamplingPlan plan;
+    std::optional<SampleCosts> costs; // measured once
+    const SystemCalls* costsOf = nullptr;
     bool running = false, everStarted = false, described = false;
     pid_t process = ::getpid();
     bool inChild = false;
@@ -112,6 +115,7 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     // Guarded by the registry's mutex.
     std::vector<std::unique_ptr<SampleRing>> spares;
     bool accepting = false;
+    bool starting = false; // the threads to be armed are not waiting for their rings
     int fallbacks = 0, refused = 0;
     int64_t cpuNs = 0; // of the sampled threads that ended
 
@@ -172,7 +176,7 @@ std::unique_ptr<SampleRing> CpuSampler::Impl::takeRing()
         spares.pop_back();
         return ring;
     }
-    auto ring = std::make_unique<SampleRing>(ringBytes(options, plan.rateHz), false);
+    auto ring = std::make_unique<SampleRing>(ringBytes(options, plan.rateHz), starting);
     return ring->valid() ? std::move(ring) : nullptr;
 }
 
@@ -207,7 +211,9 @@ base::Status CpuSampler::Impl::start(const SamplingOptions& wanted)
     if (options.system == nullptr) options.system = &realSystemCalls();
     if (const base::Status installed = installSampleHandler(); !installed) return installed;
     if (!registry.observe(this)) return base::fail(base::ErrorCode::unavailable, "another recording of this program samples stacks now");
-    const base::Result<SamplingPlan> planned = planSampling(options, measureSampleCosts(*options.system), perfEventParanoid());
+    if (!costs || costsOf != options.system) costs = measureSampleCosts(*options.system);
+    costsOf = options.system;
+    const base::Result<SamplingPlan> planned = planSampling(options, *costs, perfEventParanoid());
     if (!planned) {
         registry.stopObserving();
         return base::fail(planned.error());
@@ -219,8 +225,9 @@ base::Status CpuSampler::Impl::start(const SamplingOptions& wanted)
     forksBefore = registry.forks();
     worker = std::thread([this] { work(); });
     registry.forEach([this](RegisteredThread& thread) {
-        accepting = true;
+        accepting = starting = true;
         arm(thread);
+        starting = false;
     });
     {
         const std::lock_guard waking(wakeMutex);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint64_t kMaxBlock = 16u << 20; // a registration larger than this is nonsense
 constexpr uint64_t kKeepTicks = 10'000'000'000; // a few seconds: samples are never that late
+constexpr size_t kMaxCopies = 1024;             // at most some tens of MB
 
 } // namespace
 
@@ -26,13 +27,17 @@ void CodeRegistry::add(std::string_view name, uint64_t address, uint64_t size) n
 {
     if (size == 0 || size > kMaxBlock) return;
     try {
-        CodeRegistration registration{address, size, ticks(), std::string(name)};
+        CodeRegistration registration{address, size, ticks(), std::string(name), {}};
         const std::lock_guard lock(m_mutex);
         auto at = m_live.lower_bound(address);
         if (at != m_live.begin() && std::prev(at)->second.address + std::prev(at)->second.size > address) --at;
         while (at != m_live.end() && at->first < address + size)
             at = m_live.erase(at);
-        if (m_followed) m_new.push_back(registration);
+        if (m_followed) {
+            m_new.push_back(registration);
+            const auto* code = reinterpret_cast<const std::byte*>(address);
+            m_new.back().code.assign(code, code + size);
+        }
         m_live.insert_or_assign(address, std::move(registration));
     } catch (const std::exception&) {
         // Out of memory: the kernel stays nameless.
@@ -79,8 +84,23 @@ void GeneratedCode::add(CodeRegistration registration)
     block.size = registration.size;
     block.from = registration.ticks;
     block.name = name->second;
+    block.code = std::move(registration.code);
+    if (!block.code.empty()) m_copies.emplace_back(block.address, block.from);
     m_largest = std::max(m_largest, block.size);
     m_blocks.emplace(block.address, std::move(block));
+    dropOldCopies(registration.ticks);
+}
+
+// Samples come within half a second; a block that lives longer can be read where it is.
+void GeneratedCode::dropOldCopies(uint64_t now)
+{
+    while (!m_copies.empty() && (m_copies.size() > kMaxCopies || m_copies.front().second + kKeepTicks < now)) {
+        const auto [address, from] = m_copies.front();
+        m_copies.pop_front();
+        const auto [begin, end] = m_blocks.equal_range(address);
+        for (auto at = begin; at != end; ++at)
+            if (at->second.from == from) at->second.code = {};
+    }
 }
 
 GeneratedCode::Block* GeneratedCode::find(uint64_t pc, uint64_t ticks) noexcept
@@ -101,9 +121,12 @@ const UnwindRule& GeneratedCode::rule(Block& block, uint64_t pc, const ProcessMe
     static const UnwindRule kUnknown;
     if (!block.analysed) {
         block.analysed = true;
-        std::vector<std::byte> code(block.size);
-        code.resize(memory.read(block.address, code.data(), code.size()));
-        block.rules = generatedCodeRules(code, block.address);
+        if (block.code.empty()) {
+            block.code.resize(block.size);
+            block.code.resize(memory.read(block.address, block.code.data(), block.size));
+        }
+        block.rules = generatedCodeRules(block.code, block.address);
+        block.code = {};
     }
     const auto offset = static_cast<uint32_t>(pc - block.address);
     const auto after = std::upper_bound(block.rules.begin(), block.rules.end(), offset,

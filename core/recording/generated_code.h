@@ -8,7 +8,9 @@
 
 #include "core/recording/unwind_rule.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -25,11 +27,13 @@ struct CodeRegistration {
     uint64_t size = 0;
     uint64_t ticks = 0;
     std::string name;
+    std::vector<std::byte> code; // a copy, for code that is made while somebody follows: it may be gone soon
 };
 
 // One per process, as the agent's functions have no argument to reach it through.
 class CodeRegistry {
 public:
+    // The code must be there.
     void add(std::string_view name, uint64_t address, uint64_t size) noexcept;
     // From now on take() tells what was added since the last call; the first call tells all there is.
     void follow();
@@ -54,6 +58,7 @@ public:
         uint32_t name = 0;
         bool analysed = false;
         std::vector<std::pair<uint32_t, UnwindRule>> rules; // by offset; each holds up to the next
+        std::vector<std::byte> code; // until it is analysed, or is not likely to be any more
     };
 
     void add(CodeRegistration registration);
@@ -66,7 +71,10 @@ public:
     size_t names() const { return m_names.size(); }
 
 private:
+    void dropOldCopies(uint64_t now);
+
     std::multimap<uint64_t, Block> m_blocks; // by address
+    std::deque<std::pair<uint64_t, uint64_t>> m_copies; // address and `from` of blocks with a copy of their code
     uint64_t m_largest = 0;
     std::vector<std::string> m_names;
     std::unordered_map<std::string, uint32_t> m_nameIndex;

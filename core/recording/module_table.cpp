@@ -52,7 +52,7 @@ int listModule(dl_phdr_info* info, size_t, void* data)
     }
     if (module.high == 0) return 0;
     const uint64_t vdso = ::getauxval(AT_SYSINFO_EHDR);
-    if (vdso != 0 && module.low >= vdso && module.low < vdso + 65536) module.path = "[vdso]";
+    if (vdso >= module.low && vdso < module.high) module.path = "[vdso]";
     else module.path = info->dlpi_name != nullptr ? info->dlpi_name : "";
     listing.modules.push_back(std::move(module));
     return 0;

@@ -74,8 +74,23 @@ void MainWindow::setupDocks()
         made->setWidget(factory.make(context, made));
         m_docks.insert(factory.id, made);
         m_dockOrder << made;
+        made->toggleViewAction()->setVisible(factory.shownFor == nullptr);
+        if (factory.shownFor != nullptr) m_shownFor.insert(made, factory.shownFor);
     }
     resetLayout();
+}
+
+// Docks that only some sessions have anything for come and go with the session.
+void MainWindow::updateShownDocks()
+{
+    const session::SessionPtr session = m_workbench.session();
+    for (auto i = m_shownFor.cbegin(); i != m_shownFor.cend(); ++i) {
+        const bool shown = session != nullptr && i.value()(*session);
+        QAction* toggle = i.key()->toggleViewAction();
+        if (shown && !toggle->isVisible()) i.key()->show(); // then the user decides
+        if (!shown) i.key()->hide();
+        toggle->setVisible(shown);
+    }
 }
 
 void MainWindow::resetLayout()
@@ -99,7 +114,7 @@ void MainWindow::resetLayout()
             tabifyDockWidget(last, each);
             last = each;
         }
-        each->show();
+        each->setVisible(each->toggleViewAction()->isVisible());
     }
     layers->raise();
     resizeDocks({run, flame}, {330, std::max(400, width() - 330)}, Qt::Horizontal);
@@ -184,6 +199,7 @@ void MainWindow::setupConnections()
     connect(&m_workbench, &state::Workbench::failed, m_messages, &MessageBar::showError);
     connect(&m_workbench, &state::Workbench::sessionChanged, this, [this] {
         if (m_workbench.session() != nullptr) m_messages->hide();
+        updateShownDocks();
         updateTitle();
     });
     connect(&m_workbench, &state::Workbench::saved, this, [this](const QString& path) {
@@ -218,6 +234,7 @@ void MainWindow::restoreWindow()
     m_theme.setMode(static_cast<theme::ThemeMode>(m_themeGroup->checkedAction()->data().toInt()));
     if (!restoreGeometry(m_settings.value(kGeometryKey).toByteArray())) resize(1440, 900);
     m_restored = restoreState(m_settings.value(kStateKey).toByteArray(), kLayoutVersion);
+    updateShownDocks();
     m_messages->hide();
 }
 

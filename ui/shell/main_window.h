@@ -39,6 +39,7 @@ protected:
 
 private:
     void setupDocks();
+    void updateShownDocks();
     void setupActions();
     void setupMenus();
     void setupConnections();
@@ -59,6 +60,7 @@ private:
     QSettings& m_settings;
     QHash<QString, QDockWidget*> m_docks;
     QList<QDockWidget*> m_dockOrder;
+    QHash<QDockWidget*, bool (*)(const session::Session&)> m_shownFor;
     MessageBar* m_messages = nullptr;
     StatusStrip* m_status = nullptr;
     QMenu* m_recentMenu = nullptr;

@@ -15,6 +15,7 @@ std::vector<ViewFactory> builtinViews()
         {QStringLiteral("phases"), tr("Phases"), makePhasesView},
         {QStringLiteral("primitives"), tr("Primitives"), makePrimitivesView},
         {QStringLiteral("steps"), tr("Steps"), makeStepsView},
+        {QStringLiteral("devices"), tr("Devices"), makeDevicesView, showsDevices},
         {QStringLiteral("session"), tr("Session"), makeSessionView},
     };
 }

@@ -24,6 +24,7 @@ struct ViewFactory {
     QString id;    // stable, for settings
     QString title; // of the dock
     QWidget* (*make)(const ViewContext& context, QWidget* parent);
+    bool (*shownFor)(const session::Session& session) = nullptr; // null: always; else the dock hides for other sessions
 };
 
 // Every view, in the order of the menu.
@@ -36,6 +37,8 @@ QWidget* makePhasesView(const ViewContext& context, QWidget* parent);
 QWidget* makeLayersView(const ViewContext& context, QWidget* parent);
 QWidget* makePrimitivesView(const ViewContext& context, QWidget* parent);
 QWidget* makeStepsView(const ViewContext& context, QWidget* parent);
+QWidget* makeDevicesView(const ViewContext& context, QWidget* parent);
+bool showsDevices(const session::Session& session);
 QWidget* makeSessionView(const ViewContext& context, QWidget* parent);
 
 } // namespace stepscope::views

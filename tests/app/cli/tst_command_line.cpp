@@ -30,6 +30,8 @@ private slots:
     void csvSharesSumToOne();
     void jsonReportIsValid_data();
     void jsonReportIsValid();
+    void reportsOfDeviceWorkHaveTheirRows_data();
+    void reportsOfDeviceWorkHaveTheirRows();
     void warmUpIsLeftOutByDefault();
     void whatWasLostIsShown();
     void badSessionsAreRefused_data();
@@ -189,6 +191,45 @@ void TestCommandLine::jsonReportIsValid()
     QCOMPARE(report["steps"].toObject()["warmup_left_out"].toInt(), 1);
 }
 
+void TestCommandLine::reportsOfDeviceWorkHaveTheirRows_data()
+{
+    QTest::addColumn<QString>("by");
+    QTest::addColumn<QStringList>("columns");
+    QTest::addColumn<int>("rows");
+    QTest::newRow("kernel") << "kernel" << QStringList{"name", "calls", "total_us", "mean_us", "max_us", "min_us"} << 3;
+    QTest::newRow("device") << "device" << QStringList{"device", "kernel_time", "compute", "non_compute", "idle"} << 2;
+    QTest::newRow("idle") << "idle" << QStringList{"stream", "host_wait", "kernel_wait", "other"} << 3;
+    QTest::newRow("launch") << "launch" << QStringList{"call", "cpu_us", "gpu_us", "delay_us", "delay_max_us", "delay_median_us"} << 2;
+    QTest::newRow("queue") << "queue" << QStringList{"stream", "count", "min", "p50", "max"} << 1;
+    QTest::newRow("overlap") << "overlap" << QStringList{"name", "time_us", "share"} << 4;
+    QTest::newRow("copy") << "copy" << QStringList{} << 0;
+    QTest::newRow("operator") << "operator" << QStringList{} << 0;
+    QTest::newRow("step") << "step" << QStringList{} << 0;
+    QTest::newRow("critical-path") << "critical-path" << QStringList{"name", "bound", "time_us", "share"} << 2;
+}
+
+// On an export of Nsight Systems with four kernels and one call: launch 0.5 to 0.9, its kernel 1 to 5 µs.
+void TestCommandLine::reportsOfDeviceWorkHaveTheirRows()
+{
+    QFETCH(QString, by);
+    QFETCH(QStringList, columns);
+    QFETCH(int, rows);
+    const QString file = QStringLiteral(STEPSCOPE_SOURCE_DIR "/tests/golden/cases/67-nsys-missing-tables/input.sqlite");
+    const ProgramResult result = run({"report", file, "--by", by, "--format", "json", "-o", "device.json"});
+    QVERIFY2(result.code == 0, qPrintable(result.err));
+    QFile written(path("device.json"));
+    QVERIFY(written.open(QIODevice::ReadOnly));
+    const QJsonObject report = QJsonDocument::fromJson(written.readAll()).object();
+    QCOMPARE(report["by"].toString(), by);
+    QCOMPARE(report["rows"].toArray().size(), rows);
+    for (const QString& column : std::as_const(columns))
+        QVERIFY2(report["rows"].toArray()[0].toObject().contains(column), qPrintable(column));
+    const ProgramResult text = run({"report", file, "--by", by});
+    QCOMPARE(text.code, 0);
+    QVERIFY(rows > 0 || text.out.contains("Nothing of this kind"));
+    QCOMPARE(run({"report", file, "--by", by, "--format", "csv"}).code, 0);
+}
+
 void TestCommandLine::warmUpIsLeftOutByDefault()
 {
     QVERIFY(run({"report", "run.stepscope"}).out.contains("3 steps: median 2.000 µs"));
@@ -216,7 +257,7 @@ void TestCommandLine::badSessionsAreRefused_data()
     QTest::newRow("picture") << QByteArray("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
     QTest::newRow("gzip") << QByteArray("\x1f\x8b\x08\0\0\0\0\0", 8);
     QTest::newRow("database head alone") << QByteArray("SQLite format 3\0", 16);
-    QTest::newRow("JSON trace") << QByteArray("{\"traceEvents\": []}");
+    QTest::newRow("JSON of no known kind") << QByteArray("{\"hello\": []}");
 }
 
 void TestCommandLine::badSessionsAreRefused()

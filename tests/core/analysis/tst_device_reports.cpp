@@ -1,6 +1,8 @@
 // Every expected value here was worked out by hand from the definitions in core/analysis/device_reports.h.
+#include "core/analysis/critical_path.h"
 #include "core/analysis/device_reports.h"
 #include "core/analysis/intervals.h"
+#include "core/analysis/launch_stack.h"
 #include "tests/support/device_session.h"
 
 #include <QtTest>
@@ -49,6 +51,8 @@ private slots:
     void queuesGrowAtLaunchesAndShrinkAtBegins();
     void copiesHaveDirectionKindAndRate();
     void chosenStepsTakeWhatTheyLaunched();
+    void theCriticalPathGoesThroughTheDeviceWhereTheHostWaits();
+    void aKernelHangsBelowTheBackwardRangeOfAnotherThread();
     void aSessionWithoutDeviceWorkGivesEmptyReports();
     void launchCallsAreKnownByName_data();
     void launchCallsAreKnownByName();
@@ -247,7 +251,7 @@ void TestDeviceReports::anOperatorThatOnlyCallsItselfCountsOnce()
     made.host(main, SpanKind::operation, "aten::add_", 0, 50);
     made.host(main, SpanKind::operation, "aten::add_", 5, 40);
     made.call(main, "cudaLaunchKernel", 10, 10, 1);
-    made.host(main, SpanKind::operation, "aten::add_", 100, 20);
+    made.host(main, SpanKind::operation, "aten::add_, op_id = 7", 100, 20); // as NVTX ranges of PyTorch are named
     made.kernel(stream, "add", 30, 6, 1);
     const session::SessionPtr session = made.build();
     const std::vector<OperatorRow> rows = operatorReport(DeviceTrace(*session));
@@ -391,6 +395,52 @@ void TestDeviceReports::chosenStepsTakeWhatTheyLaunched()
     QCOMPARE(rows[0].name, std::string("first"));
     QCOMPARE(stepBreakdown(DeviceTrace(*session, options)).rows.size(), size_t{1});
     QCOMPARE(kernelReport(DeviceTrace(*session)).size(), size_t{2});
+}
+
+void TestDeviceReports::theCriticalPathGoesThroughTheDeviceWhereTheHostWaits()
+{
+    DeviceSession made;
+    const base::TrackId main = made.thread(1), stream = made.stream(0, 7);
+    made.host(main, SpanKind::operation, "aten::mm", 0, 50);
+    made.call(main, "cudaLaunchKernel", 10, 10, 1);
+    made.call(main, "cudaDeviceSynchronize", 60, 40, 2);
+    made.kernel(stream, "gemm", 30, 60, 1);
+    made.work(stream, SpanKind::synchronisation, "Context Sync", 90, 10, 2);
+    const session::SessionPtr session = made.build();
+    const DeviceTrace trace(*session);
+    const CriticalPath path = criticalPath(trace, {0, us(100)});
+    // 10 to the launch, 20 until the kernel begins, 60 in it, and nothing in the call that waits for it.
+    QCOMPARE(path.total, us(90));
+    QCOMPARE(path.nodes(), size_t{4}); // begin of the operator, of the call and of the kernel, end of the kernel
+    QCOMPARE(path.spans, int64_t{3});
+    QCOMPARE(path.times[static_cast<size_t>(PathBound::host)], us(10));
+    QCOMPARE(path.times[static_cast<size_t>(PathBound::launchDelay)], us(20));
+    QCOMPARE(path.times[static_cast<size_t>(PathBound::compute)], us(60));
+    const std::vector<PathShare> shares = pathShares(trace, path);
+    QCOMPARE(shares.size(), size_t{3});
+    QCOMPARE(shares[0].name, std::string("gemm"));
+    QCOMPARE(shares[2].name, std::string("aten::mm"));
+    // On the host alone the operator is all there is: the waiting call has no length of its own.
+    QCOMPARE(criticalPath(trace, {us(40), us(100)}).total, us(0));
+}
+
+void TestDeviceReports::aKernelHangsBelowTheBackwardRangeOfAnotherThread()
+{
+    DeviceSession made;
+    const base::TrackId main = made.thread(1), backward = made.thread(2), stream = made.stream(0, 7);
+    made.host(main, SpanKind::step, "ProfilerStep", 0, 100);
+    made.host(main, SpanKind::annotation, "## backward ##", 10, 80);
+    made.host(backward, SpanKind::operation, "AddmmBackward0", 20, 40);
+    made.call(backward, "cudaLaunchKernel", 30, 5, 1);
+    made.kernel(stream, "gemm", 50, 10, 1);
+    made.kernel(stream, "alone", 70, 10);
+    const session::SessionPtr session = made.build();
+    const DeviceTrace trace(*session);
+    std::vector<std::string> names;
+    for (const uint32_t row : launchStack(*session, trace.activities()[0].row))
+        names.emplace_back(trace.name(row));
+    QCOMPARE(names, (std::vector<std::string>{"ProfilerStep", "## backward ##", "AddmmBackward0", "cudaLaunchKernel", "gemm"}));
+    QCOMPARE(launchStack(*session, trace.activities()[1].row).size(), size_t{1});
 }
 
 void TestDeviceReports::aSessionWithoutDeviceWorkGivesEmptyReports()

@@ -1,4 +1,5 @@
 #include "idle_backend.h"
+#include "tests/support/device_session.h"
 #include "tests/support/made_session.h"
 #include "ui/flame/flame_widget.h"
 #include "ui/histogram/histogram_widget.h"
@@ -21,6 +22,7 @@
 #include <QPushButton>
 #include <QSettings>
 #include <QSignalSpy>
+#include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
@@ -98,6 +100,15 @@ struct Fixture {
                 session.builder.addQuality({"lost-spans", 12, "Spans were lost"});
                 return session.build();
             }
+            if (path.find("device") != std::string::npos) {
+                support::DeviceSession session;
+                const base::TrackId thread = session.thread(1);
+                session.step(0, 0, 100);
+                session.host(thread, session::SpanKind::operation, "aten::mm", 0, 50);
+                session.call(thread, "cudaLaunchKernel", 10, 5, 1);
+                session.kernel(session.stream(0, 7), "gemm", 30, 40, 1);
+                return session.build();
+            }
             return support::madeSession();
         };
         made.saveSession = [](const session::Session&, const std::string&, std::stop_token, const base::Progress&) { return base::Status(); };
@@ -160,6 +171,31 @@ private slots:
         f.workbench->close();
         QTRY_COMPARE(f.jobs.running(), 0);
         QVERIFY(f.find<flame::FlameWidget>()->tree() == nullptr);
+    }
+
+    void aTraceWithDeviceWorkShowsItsReports()
+    {
+        Fixture f;
+        f.open();
+        QDockWidget* dock = f.window->dock("devices");
+        QVERIFY(!dock->toggleViewAction()->isVisible());
+        f.load();
+        QVERIFY(!dock->toggleViewAction()->isVisible());
+        QVERIFY(dock->isHidden());
+        f.load("/x/device.json");
+        QVERIFY(dock->toggleViewAction()->isVisible());
+        QVERIFY(!dock->isHidden());
+        dock->raise();
+        auto* tabs = f.find<QTabWidget>("devicesTabs");
+        for (const char* page : {"step", "operator", "kernel", "launch"}) {
+            QWidget* widget = tabs->findChild<QWidget*>(page);
+            QVERIFY(widget != nullptr);
+            tabs->setCurrentWidget(widget);
+            QTRY_VERIFY(widget->findChild<models::ReportTable*>() != nullptr);
+            QTRY_VERIFY2(widget->findChild<models::ReportTable*>()->model().rowCount() > 0, page);
+        }
+        f.load();
+        QVERIFY(dock->isHidden());
     }
 
     void aRowOfTheLayerTableHighlightsTheFlameGraphAndBack()
