@@ -13,7 +13,8 @@ namespace {
 
 std::optional<uint32_t> checksum(const std::string& path)
 {
-    const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+    const std::unique_ptr<std::FILE, void (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                                [](std::FILE* opened) { std::fclose(opened); });
     if (file == nullptr) return std::nullopt;
     std::array<unsigned char, 65536> buffer;
     uLong sum = crc32(0, nullptr, 0);
