@@ -124,6 +124,19 @@ void TestNsightImporter::anExportWithoutUsualTablesOpens()
     QVERIFY(imported->complete);
     const session::Session& session = *imported->session;
     compare(spanSums(session, {SpanKind::kernel}), {{"void gemm_kernel<float, 128>(float const*, float*)", {2, 6000}}, {"kernel 99", {1, 6000}}, {"ncclAllReduce", {1, 3500}}});
+    // The case has the short names, in the order of time, and none for the one that is not in the file.
+    std::map<base::TimeNs, std::string> names;
+    for (size_t row = 0; row < session.spans().size(); ++row) {
+        const session::Label& label = session.labels()[session.spans().label[row]];
+        if (label.kind != SpanKind::kernel) continue;
+        std::string name(session.string(label.name));
+        if (name.starts_with("void ")) name = name.substr(5);
+        names[session.spans().start[row]] = name.substr(0, name.find('<'));
+    }
+    std::vector<std::string> inOrder;
+    for (const auto& [time, name] : names)
+        inOrder.push_back(name);
+    QCOMPARE(inOrder, (std::vector<std::string>{"gemm_kernel", "kernel 99", "gemm_kernel", "ncclAllReduce"}));
     int64_t streams = 0;
     for (const session::Track& track : session.tracks()) {
         if (track.lane > 0) continue;
