@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <queue>
+#include <tuple>
 #include <unordered_map>
 
 namespace stepscope::analysis {

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
 namespace stepscope::importers {
 
 using session::CopyKind;

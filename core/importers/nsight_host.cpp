@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
+#include <tuple>
 
 namespace stepscope::importers {
 

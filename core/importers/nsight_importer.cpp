@@ -7,12 +7,13 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <algorithm>
-#include <array>
+#include <cctype>
+#include <cerrno>
 #include <cstdio>
-#include <fcntl.h>
 #include <map>
 #include <set>
+
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace stepscope::importers {
