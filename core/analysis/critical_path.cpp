@@ -250,13 +250,24 @@ CriticalPath criticalPath(const DeviceTrace& trace, base::TimeRange range, std::
     return graph.longest();
 }
 
+namespace {
+
+// The span that an edge's time belongs to. From the end of one span to the begin of the next it is the one around them.
+uint32_t spanOf(const PathEdge& edge, const SpanTable& spans)
+{
+    if (edge.bound == PathBound::launchDelay || (!edge.fromBegin && !edge.toBegin)) return edge.to;
+    if (edge.fromBegin) return edge.from;
+    return edge.bound == PathBound::host ? spans.parent[edge.to] : edge.to;
+}
+
+} // namespace
+
 std::vector<PathShare> pathShares(const DeviceTrace& trace, const CriticalPath& path)
 {
     std::map<std::pair<PathBound, std::string_view>, PathShare> shares;
     for (const PathEdge& edge : path.edges) {
         if (edge.time == 0) continue;
-        // Between two ends of operators the time is the outer one's, which is what runs then.
-        const uint32_t row = edge.bound == PathBound::launchDelay ? edge.to : edge.fromBegin ? edge.from : edge.toBegin && edge.bound == PathBound::host ? trace.session().spans().parent[edge.to] : edge.to;
+        const uint32_t row = spanOf(edge, trace.session().spans());
         const std::string_view name = row == SpanTable::kNoParent ? std::string_view() : trace.name(row);
         PathShare& share = shares[{edge.bound, name}];
         share.bound = edge.bound;

@@ -4,6 +4,7 @@
 #include "core/analysis/device_reports.h"
 #include "core/analysis/launch_stack.h"
 #include "core/importers/importer.h"
+#include "tests/support/loaded_trace.h"
 
 #include <QFile>
 #include <QJsonArray>
@@ -17,67 +18,17 @@
 using namespace stepscope;
 using session::SpanKind;
 using session::SpanTable;
+using Trace = support::LoadedTrace;
 
 namespace {
 
 const QString kFolder = QStringLiteral(STEPSCOPE_TRACES_DIR "/hta/");
 
+bool load(const QString& file, Trace& trace) { return trace.load(kFolder + file); }
+
 double us(base::TimeNs time) { return static_cast<double>(time) / 1000; }
 
 bool close(double a, double b, double relative) { return std::abs(a - b) <= relative * std::max(std::abs(a), std::abs(b)); }
-
-// A trace, its session, and its unpacked text for what the session only knows the place of.
-struct Trace {
-    session::SessionPtr session;
-    std::string text;
-
-    std::string_view name(size_t row) const { return session->string(label(row).name); }
-    std::string_view category(size_t row) const { return session->string(label(row).category); }
-    const session::Label& label(size_t row) const { return session->labels()[session->spans().label[row]]; }
-    const session::DeviceWork* work(size_t row) const { return session->details().deviceWork(session->spans().detailOf(row)); }
-    int64_t correlation(size_t row) const { return session->details().correlationOf(session->spans().detailOf(row)); }
-    bool isSpan(size_t row) const { return label(row).kind != SpanKind::instant; }
-    // Spans that HolisticTraceAnalysis looks at.
-    bool counts(size_t row) const { return isSpan(row) && !category(row).empty() && category(row) != "Trace"; }
-    size_t trackOf(size_t row) const
-    {
-        const auto& begin = session->spans().trackBegin;
-        return static_cast<size_t>(std::upper_bound(begin.begin(), begin.end(), row) - begin.begin()) - 1;
-    }
-    // The arguments of the event as the file has them.
-    QJsonObject arguments(size_t row) const
-    {
-        const uint64_t place = session->details().placeOf(session->spans().detailOf(row));
-        if (place >= text.size()) return {};
-        int depth = 0;
-        bool quoted = false;
-        for (size_t i = place; i < text.size(); ++i) {
-            const char c = text[i];
-            if (quoted && c == '\\') ++i;
-            else if (c == '"') quoted = !quoted;
-            else if (!quoted && c == '{') ++depth;
-            else if (!quoted && c == '}' && --depth == 0)
-                return QJsonDocument::fromJson(QByteArray(text.data() + place, static_cast<qsizetype>(i + 1 - place))).object()["args"].toObject();
-        }
-        return {};
-    }
-};
-
-std::string readText(const QString& file)
-{
-    base::Result<importers::Input> input = importers::openInput((kFolder + file).toStdString());
-    if (!input) return {};
-    return importers::readAll(*input->bytes, uint64_t{1} << 30).value_or(std::string());
-}
-
-bool load(const QString& file, Trace& trace)
-{
-    const base::Result<importers::Imported> imported = importers::importFile((kFolder + file).toStdString());
-    if (!imported) return false;
-    trace.session = imported->session;
-    trace.text = readText(file);
-    return true;
-}
 
 using Times = std::map<std::string, std::pair<int64_t, base::TimeNs>>;
 
