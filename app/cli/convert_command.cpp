@@ -71,9 +71,12 @@ int run(const ConvertOptions& options)
     }
     for (const session::QualityRow& row : session.quality())
         printNote(printable(row.message));
-    const auto bytes = std::filesystem::file_size(options.to, ignored);
-    const std::string text = fmt::format("wrote {} ({} spans, {})\n", printable(options.to),
-        present::formatCount(static_cast<int64_t>(session.spans().size())), present::formatBytes(static_cast<double>(ignored ? 0 : bytes)));
+    const bool sampled = session.spans().size() == 0 && session.sampleCount() > 0;
+    std::string what = sampled ? present::formatCount(static_cast<int64_t>(session.sampleCount())) + " samples"
+                               : present::formatCount(static_cast<int64_t>(session.spans().size())) + " spans";
+    const auto bytes = std::filesystem::file_size(options.to, ignored); // fails for a folder of tables
+    if (!ignored) what += ", " + present::formatBytes(static_cast<double>(bytes));
+    const std::string text = fmt::format("wrote {} ({})\n", printable(options.to), what);
     return writeResult("", text) ? kOk : kFailed;
 }
 

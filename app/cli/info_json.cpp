@@ -185,7 +185,11 @@ std::string infoJson(const files::Opened& opened, const std::string& file)
             shown = base::SeriesId(i);
             if (session.series()[i].isDefault) break;
         }
-    const SeriesFacts samples = analysis::seriesFacts(session, shown);
+    SeriesFacts samples = analysis::seriesFacts(session, shown);
+    // The time before a profile's first sample is a row without a stack, but no sample.
+    const int64_t leads = std::min(number(session, "import.lead-samples"), samples.withoutStack);
+    samples.samples -= leads;
+    samples.withoutStack -= leads;
     json.member("max_depth", std::max(spans.maxDepth, samples.maxDepth));
     json.member("total_ns", spans.range ? std::max(spans.range->end, number(session, "import.end_ns") - number(session, "import.origin_ns")) - spans.range->begin : int64_t{0});
     json.member("steps", static_cast<int64_t>(session.steps().size()));

@@ -2,6 +2,7 @@
 
 #include "core/exporters/output_file.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -14,7 +15,8 @@ namespace stepscope::exporters {
 namespace {
 
 // Those of BenchmarkTools 1.x, with one evaluation per sample.
-constexpr std::string_view kParameters = R"(["Parameters",{"seconds":5.0,"samples":10000,"evals":1,"evals_set":false,"overhead":0.0,"gctrial":true,"gcsample":false,"time_tolerance":0.05,"memory_tolerance":0.01}])";
+constexpr std::string_view kParameters =
+    R"(["Parameters",{"seconds":5.0,"samples":10000,"evals":1,"evals_set":false,"overhead":0.0,"gctrial":true,"gcsample":false,"time_tolerance":0.05,"memory_tolerance":0.01}])";
 
 struct Trial {
     std::vector<double> times, gcTimes;
@@ -44,8 +46,8 @@ std::string numbers(const std::vector<double>& values)
 
 void writeTrial(const Trial& trial, OutputFile& file)
 {
-    file.write("[\"Trial\",{\"params\":" + trial.params + ",\"times\":" + numbers(trial.times) + ",\"gctimes\":" + numbers(trial.gcTimes)
-               + ",\"memory\":" + trial.memory + ",\"allocs\":" + trial.allocs + "}]");
+    file.write("[\"Trial\",{\"params\":" + trial.params + ",\"times\":" + numbers(trial.times) + ",\"gctimes\":"
+               + numbers(trial.gcTimes) + ",\"memory\":" + trial.memory + ",\"allocs\":" + trial.allocs + "}]");
 }
 
 // Groups nest as deep as the keys of a file did, so the walk keeps its own stack.
@@ -137,7 +139,9 @@ Node recordedTrials(const session::Session& session)
     for (size_t row = 0; row < spans.size(); ++row) {
         const session::Label& label = session.labels()[spans.label[row]];
         const auto at = label.kind == session::SpanKind::phase ? place.find(spans.step[row]) : place.end();
-        if (at != place.end()) trial("phases/" + std::string(session::phaseName(label.phase))).times[at->second] += static_cast<double>(spans.duration[row]);
+        if (at != place.end())
+            trial("phases/" + std::string(session::phaseName(label.phase))).times[at->second] +=
+                static_cast<double>(spans.duration[row]);
     }
     return root;
 }
@@ -149,8 +153,9 @@ base::Status exportBenchmarkTools(const session::Session& session, const std::fi
 {
     const bool imported = session.environmentValue("import.format") == "benchmarktools";
     if (!imported && session.steps().empty())
-        return base::fail(base::ErrorCode::unsupported, "the session has no steps, so there is nothing to write for BenchmarkTools", {.file = path.string()},
-                          "choose another format, or give the name of the spans that are steps");
+        return base::fail(
+            base::ErrorCode::unsupported, "the session has no steps, so there is nothing to write for BenchmarkTools",
+            {.file = path.string()}, "choose another format, or give the name of the spans that are steps");
     const Node root = imported ? importedTrials(session) : recordedTrials(session);
     if (stop.stop_requested()) return cancelled();
     return writeOutput(path, replace, [&](OutputFile& file) -> base::Status {
@@ -158,7 +163,8 @@ base::Status exportBenchmarkTools(const session::Session& session, const std::fi
             const std::string_view value = session.environmentValue(std::string("benchmark.") + key);
             return jsonString(value.empty() ? std::string_view(otherwise) : value);
         };
-        file.write("[{\"Julia\":" + version("Julia", "1.11.0") + ",\"BenchmarkTools\":" + version("BenchmarkTools", "1.8.0") + "},[");
+        file.write("[{\"Julia\":" + version("Julia", "1.11.0")
+                   + ",\"BenchmarkTools\":" + version("BenchmarkTools", "1.8.0") + "},[");
         writeTree(root, file);
         file.write("]]\n");
         return {};

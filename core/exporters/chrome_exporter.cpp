@@ -40,7 +40,12 @@ std::vector<Ids> idsOf(const session::Session& session)
 
 class ChromeWriter {
 public:
-    ChromeWriter(const session::Session& session, OutputFile& file) : m_session(session), m_file(file), m_ids(idsOf(session)) {}
+    ChromeWriter(const session::Session& session, OutputFile& file)
+        : m_session(session),
+          m_file(file),
+          m_ids(idsOf(session))
+    {
+    }
 
     base::Status write(const std::stop_token& stop, const base::Progress& progress)
     {
@@ -67,12 +72,16 @@ private:
         std::set<int64_t> named;
         for (size_t i = 0; i < m_ids.size(); ++i) {
             const session::Track& track = m_session.tracks()[i];
-            const std::string process = track.group.empty() ? track.process : track.group + (track.process.empty() ? "" : " " + track.process);
+            const std::string process =
+                track.group.empty() ? track.process : track.group + (track.process.empty() ? "" : " " + track.process);
             if (!process.empty() && named.insert(m_ids[i].process).second)
-                event(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":{}}}}})", m_ids[i].process, jsonString(process)));
+                event(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":{}}}}})",
+                                  m_ids[i].process, jsonString(process)));
             const std::string name = track.lane > 0 ? fmt::format("{} (lane {})", track.name, track.lane) : track.name;
-            event(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", m_ids[i].process, m_ids[i].thread, jsonString(name)));
-            event(fmt::format(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", m_ids[i].process, m_ids[i].thread, i));
+            event(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})",
+                              m_ids[i].process, m_ids[i].thread, jsonString(name)));
+            event(fmt::format(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
+                              m_ids[i].process, m_ids[i].thread, i));
         }
     }
 
@@ -88,11 +97,14 @@ private:
         for (size_t t = 0; t + 1 < spans.trackBegin.size(); ++t)
             for (size_t row = spans.trackBegin[t]; row < spans.trackBegin[t + 1]; ++row) {
                 if (row % 65536 == 0 && stop.stop_requested()) return false;
-                if (row % 65536 == 0 && progress) progress(static_cast<double>(row) / static_cast<double>(spans.size()), "writing spans");
+                if (row % 65536 == 0 && progress)
+                    progress(static_cast<double>(row) / static_cast<double>(spans.size()), "writing spans");
                 const session::Label& label = m_session.labels()[spans.label[row]];
                 const bool instant = label.kind == session::SpanKind::instant;
-                std::string text = fmt::format(R"({{"ph":"{}","name":{},"cat":{},"pid":{},"tid":{},"ts":{})", instant ? "i" : "X", jsonString(m_session.string(label.name)),
-                                               jsonString(category(label)), m_ids[t].process, m_ids[t].thread, microseconds(spans.start[row]));
+                std::string text =
+                    fmt::format(R"({{"ph":"{}","name":{},"cat":{},"pid":{},"tid":{},"ts":{})", instant ? "i" : "X",
+                                jsonString(m_session.string(label.name)), jsonString(category(label)), m_ids[t].process,
+                                m_ids[t].thread, microseconds(spans.start[row]));
                 if (instant) text += R"(,"s":"t")";
                 else text += ",\"dur\":" + microseconds(spans.duration[row]);
                 appendArguments(label, spans.step[row], text);
@@ -105,11 +117,14 @@ private:
     void appendArguments(const session::Label& label, int32_t step, std::string& text) const
     {
         std::string args;
-        const auto add = [&](std::string_view key, const std::string& value) { args += fmt::format("{}\"{}\":{}", args.empty() ? "" : ",", key, value); };
+        const auto add = [&](std::string_view key, const std::string& value) {
+            args += fmt::format("{}\"{}\":{}", args.empty() ? "" : ",", key, value);
+        };
         if (step >= 0) add("step", std::to_string(step));
         if (label.phase != session::Phase::none) add("phase", jsonString(session::phaseName(label.phase)));
         if (label.layer.valid()) add("layer", jsonString(m_session.layers()[label.layer.index()].path));
-        if (label.primitive.valid()) add("implementation", jsonString(m_session.tables().primitives[label.primitive.index()].implementation));
+        if (label.primitive.valid())
+            add("implementation", jsonString(m_session.tables().primitives[label.primitive.index()].implementation));
         if (!args.empty()) text += ",\"args\":{" + args + "}";
     }
 
@@ -120,7 +135,9 @@ private:
             const std::string name = jsonString(m_session.counters()[c].name);
             for (size_t i = 0; i < samples.time.size(); ++i)
                 if (std::isfinite(samples.value[i])) // JSON has no other numbers
-                    event(fmt::format(R"({{"ph":"C","name":{},"pid":{},"tid":0,"ts":{},"args":{{"value":{}}}}})", name, m_ids.empty() ? 1 : m_ids[0].process, microseconds(samples.time[i]), samples.value[i]));
+                    event(fmt::format(R"({{"ph":"C","name":{},"pid":{},"tid":0,"ts":{},"args":{{"value":{}}}}})", name,
+                                      m_ids.empty() ? 1 : m_ids[0].process, microseconds(samples.time[i]),
+                                      samples.value[i]));
         }
     }
 
@@ -133,8 +150,10 @@ private:
         m_file.write(",\n\"stackFrames\":{");
         for (size_t i = 0; i < m_session.stacks().size(); ++i) {
             const session::StackRow& stack = m_session.stacks()[i];
-            const session::FrameRow frame = stack.frame.valid() ? m_session.frames()[stack.frame.index()] : session::FrameRow{};
-            m_file.write(fmt::format("{}\"{}\":{{\"name\":{}", i == 0 ? "\n" : ",\n", i, jsonString(m_session.string(frame.function))));
+            const session::FrameRow frame =
+                stack.frame.valid() ? m_session.frames()[stack.frame.index()] : session::FrameRow{};
+            m_file.write(fmt::format("{}\"{}\":{{\"name\":{}", i == 0 ? "\n" : ",\n", i,
+                                     jsonString(m_session.string(frame.function))));
             const std::string_view module = m_session.string(frame.module);
             if (!module.empty()) m_file.write(",\"category\":" + jsonString(module));
             if (stack.parent.valid()) m_file.write(fmt::format(",\"parent\":\"{}\"", stack.parent.value));
@@ -148,8 +167,11 @@ private:
             for (size_t i = 0; i < samples.size(); ++i) {
                 if (i % 65536 == 0 && stop.stop_requested()) return false;
                 const Ids ids = samples.track[i] < m_ids.size() ? m_ids[samples.track[i]] : Ids{1, 1};
-                m_file.write(fmt::format("{}{{\"cpu\":0,\"pid\":{},\"tid\":{},\"ts\":{},\"name\":{},\"weight\":{}", first ? "\n" : ",\n", ids.process, ids.thread, microseconds(samples.time[i]), jsonString(m_session.series()[s].name), samples.weight[i]));
-                if (samples.stack[i] != session::StackId::kNone) m_file.write(fmt::format(",\"sf\":\"{}\"", samples.stack[i]));
+                m_file.write(fmt::format("{}{{\"cpu\":0,\"pid\":{},\"tid\":{},\"ts\":{},\"name\":{},\"weight\":{}",
+                                         first ? "\n" : ",\n", ids.process, ids.thread, microseconds(samples.time[i]),
+                                         jsonString(m_session.series()[s].name), samples.weight[i]));
+                if (samples.stack[i] != session::StackId::kNone)
+                    m_file.write(fmt::format(",\"sf\":\"{}\"", samples.stack[i]));
                 m_file.write("}");
                 first = false;
             }
@@ -169,7 +191,8 @@ private:
 base::Status exportChrome(const session::Session& session, const std::filesystem::path& path, bool replace,
                           std::stop_token stop, const base::Progress& progress)
 {
-    return writeOutput(path, replace, [&](OutputFile& file) { return ChromeWriter(session, file).write(stop, progress); });
+    return writeOutput(path, replace,
+                       [&](OutputFile& file) { return ChromeWriter(session, file).write(stop, progress); });
 }
 
 } // namespace stepscope::exporters

@@ -1,6 +1,6 @@
 // Chrome trace JSON, strict, as Perfetto and chrome://tracing open it. Owner: core/exporters.
-// Spans are "X" events, marks "i", counters "C"; samples with times are the "samples" and "stackFrames" of the format. Times
-// are microseconds with every digit of the nanoseconds.
+// Spans are "X" events, marks "i", counters "C"; samples with times are the "samples" and "stackFrames" of the format.
+// Times are microseconds with every digit of the nanoseconds.
 #pragma once
 
 #include "core/exporters/exporter.h"

@@ -9,6 +9,7 @@ namespace stepscope::exporters {
 base::Status exportCollapsed(const session::Session& session, const std::filesystem::path& path, bool replace,
                              std::stop_token stop, const base::Progress& progress);
 
-inline constexpr Exporter kCollapsedExporter{"collapsed", "folded", "collapsed stacks, one \"a;b;c 10\" a line", exportCollapsed};
+inline constexpr Exporter kCollapsedExporter{"collapsed", "folded", "collapsed stacks, one \"a;b;c 10\" a line",
+                                             exportCollapsed};
 
 } // namespace stepscope::exporters

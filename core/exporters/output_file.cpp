@@ -2,6 +2,7 @@
 
 #include "core/storage/file_place.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -18,8 +19,7 @@ constexpr size_t kBuffer = size_t{1} << 20;
 
 } // namespace
 
-OutputFile::OutputFile(const std::filesystem::path& path, bool gzip)
-    : m_path(path)
+OutputFile::OutputFile(const std::filesystem::path& path, bool gzip) : m_path(path)
 {
     m_file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (m_file < 0) {
@@ -57,8 +57,9 @@ void OutputFile::flush()
 {
     for (size_t at = 0; at < m_buffer.size() && !m_failed;) {
         const size_t size = std::min(m_buffer.size() - at, size_t{1} << 30);
-        const ssize_t written = m_gzip != nullptr ? ::gzwrite(static_cast<gzFile>(m_gzip), m_buffer.data() + at, static_cast<unsigned>(size))
-                                                  : ::write(m_file, m_buffer.data() + at, size);
+        const ssize_t written = m_gzip != nullptr
+            ? ::gzwrite(static_cast<gzFile>(m_gzip), m_buffer.data() + at, static_cast<unsigned>(size))
+            : ::write(m_file, m_buffer.data() + at, size);
         if (written > 0) at += static_cast<size_t>(written);
         else if (errno != EINTR) fail(std::strerror(errno));
     }
@@ -73,10 +74,12 @@ base::Status OutputFile::close()
     if (m_file >= 0 && ::close(m_file) != 0) fail(std::strerror(errno));
     m_file = -1;
     if (!m_failed) return {};
-    return base::fail(m_diskFull ? base::ErrorCode::diskFull : base::ErrorCode::io, fmt::format("cannot write the file: {}", m_message), {.file = m_path.string()});
+    return base::fail(m_diskFull ? base::ErrorCode::diskFull : base::ErrorCode::io,
+                      fmt::format("cannot write the file: {}", m_message), {.file = m_path.string()});
 }
 
-base::Status writeOutput(const std::filesystem::path& path, bool replace, const std::function<base::Status(OutputFile&)>& write)
+base::Status writeOutput(const std::filesystem::path& path, bool replace,
+                         const std::function<base::Status(OutputFile&)>& write)
 {
     const bool gzip = path.extension() == ".gz";
     return storage::writeThenRename(path, replace ? storage::Existing::replace : storage::Existing::refuse,

@@ -35,9 +35,10 @@ private:
     bool m_failed = false, m_diskFull = false;
 };
 
-// Writes to a file beside `path` that takes its name when `write` returned without an error. With replace, a file that is
-// already there is replaced then, else it is an error. `write` looks at the stop token itself.
-base::Status writeOutput(const std::filesystem::path& path, bool replace, const std::function<base::Status(OutputFile&)>& write);
+// Writes to a file beside `path` that takes its name when `write` returned without an error. With replace, a file that
+// is already there is replaced then, else it is an error. `write` looks at the stop token itself.
+base::Status writeOutput(const std::filesystem::path& path, bool replace,
+                         const std::function<base::Status(OutputFile&)>& write);
 
 base::Status cancelled();
 

@@ -17,7 +17,13 @@ using protozero::pbf_writer;
 
 // Field numbers of profile.proto.
 enum Field : uint32_t {
-    kSampleType = 1, kSample = 2, kMapping = 3, kLocation = 4, kFunction = 5, kStringTable = 6, kDefaultSampleType = 14,
+    kSampleType = 1,
+    kSample = 2,
+    kMapping = 3,
+    kLocation = 4,
+    kFunction = 5,
+    kStringTable = 6,
+    kDefaultSampleType = 14,
 };
 
 class PprofWriter {
@@ -32,7 +38,8 @@ public:
             for (const session::SeriesRow& series : m_session.series())
                 addType(series.name, series.unit == "ns" ? "nanoseconds" : series.unit.empty() ? "count" : series.unit);
             if (!addSamples(stop)) return false;
-            pbf_writer(m_message).add_int64(kDefaultSampleType, stringId(m_session.series()[shownSeries(m_session)].name));
+            pbf_writer(m_message).add_int64(kDefaultSampleType,
+                                            stringId(m_session.series()[shownSeries(m_session)].name));
         } else {
             addType(spans.name, "nanoseconds");
             for (uint32_t i = 0; i < spans.nodes.size(); ++i) {
@@ -89,16 +96,23 @@ private:
         std::vector<uint64_t> locations;
         for (const auto& [key, values] : sums) {
             locations.clear();
-            for (session::StackId at(key.stack); at.valid() && at.index() < m_session.stacks().size(); at = m_session.stacks()[at.index()].parent)
-                if (const session::FrameId frame = m_session.stacks()[at.index()].frame; frame.valid()) locations.push_back(locationOf(frame));
-            const std::string_view thread = threads && key.track < m_session.tracks().size() ? std::string_view(m_session.tracks()[key.track].name) : std::string_view();
-            const std::string_view label = key.label < m_session.labels().size() ? m_session.string(m_session.labels()[key.label].name) : std::string_view();
+            for (session::StackId at(key.stack); at.valid() && at.index() < m_session.stacks().size();
+                 at = m_session.stacks()[at.index()].parent)
+                if (const session::FrameId frame = m_session.stacks()[at.index()].frame; frame.valid())
+                    locations.push_back(locationOf(frame));
+            const std::string_view thread = threads && key.track < m_session.tracks().size()
+                ? std::string_view(m_session.tracks()[key.track].name)
+                : std::string_view();
+            const std::string_view label = key.label < m_session.labels().size()
+                ? m_session.string(m_session.labels()[key.label].name)
+                : std::string_view();
             addSample(locations, values, thread, label);
         }
         return true;
     }
 
-    void addSample(const std::vector<uint64_t>& locations, const std::vector<int64_t>& values, std::string_view thread, std::string_view label)
+    void addSample(const std::vector<uint64_t>& locations, const std::vector<int64_t>& values, std::string_view thread,
+                   std::string_view label)
     {
         pbf_writer writer(m_message);
         pbf_writer sample(writer, kSample);
@@ -118,19 +132,22 @@ private:
         uint64_t& location = m_locationOf[id.index()];
         if (location == 0) {
             const session::FrameRow& frame = m_session.frames()[id.index()];
-            location = newLocation(m_session.string(frame.function), m_session.string(frame.module), m_session.string(frame.file), frame.line, frame.address);
+            location = newLocation(m_session.string(frame.function), m_session.string(frame.module),
+                                   m_session.string(frame.file), frame.line, frame.address);
         }
         return location;
     }
 
-    uint64_t locationOf(std::string_view name, std::string_view module, std::string_view file, int32_t line, uint64_t address)
+    uint64_t locationOf(std::string_view name, std::string_view module, std::string_view file, int32_t line,
+                        uint64_t address)
     {
         const auto [at, added] = m_named.try_emplace(std::string(name), 0);
         if (added) at->second = newLocation(name, module, file, line, address);
         return at->second;
     }
 
-    uint64_t newLocation(std::string_view name, std::string_view module, std::string_view file, int32_t line, uint64_t address)
+    uint64_t newLocation(std::string_view name, std::string_view module, std::string_view file, int32_t line,
+                         uint64_t address)
     {
         const uint64_t mapping = module.empty() ? 0 : mappingOf(module);
         const uint64_t function = functionOf(name, file);
@@ -147,7 +164,8 @@ private:
 
     uint64_t functionOf(std::string_view name, std::string_view file)
     {
-        const auto [at, added] = m_functions.try_emplace(std::string(name) + '\n' + std::string(file), m_functions.size() + 1);
+        const auto [at, added] =
+            m_functions.try_emplace(std::string(name) + '\n' + std::string(file), m_functions.size() + 1);
         if (added) {
             const int64_t nameId = stringId(name), fileId = stringId(file);
             pbf_writer writer(m_message);

@@ -19,7 +19,8 @@ public:
 
     base::Status write(const std::stop_token& stop)
     {
-        m_file.write("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"stepscope\",\n");
+        m_file.write(
+            "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"stepscope\",\n");
         writeFrames();
         m_file.write("\"profiles\":[");
         for (size_t s = 0; s < m_session.series().size(); ++s)
@@ -57,7 +58,8 @@ private:
 
     void beginProfile(std::string_view type, const std::string& name, std::string_view unit, int64_t start, int64_t end)
     {
-        m_file.write(fmt::format("{}{{\"type\":\"{}\",\"name\":{},\"unit\":\"{}\",\"startValue\":{},\"endValue\":{}", m_profiles == 0 ? "\n" : ",\n", type, jsonString(name), unit, start, end));
+        m_file.write(fmt::format("{}{{\"type\":\"{}\",\"name\":{},\"unit\":\"{}\",\"startValue\":{},\"endValue\":{}",
+                                 m_profiles == 0 ? "\n" : ",\n", type, jsonString(name), unit, start, end));
         ++m_profiles;
     }
 
@@ -77,7 +79,11 @@ private:
             for (const size_t row : list)
                 total += samples.weight[row];
             const int64_t start = series.timed ? samples.time[list[0]] : 0;
-            beginProfile("sampled", name, series.unit == "ns" ? "nanoseconds" : series.unit == "bytes" ? "bytes" : "none", start, start + total);
+            beginProfile("sampled", name,
+                         series.unit == "ns"          ? "nanoseconds"
+                             : series.unit == "bytes" ? "bytes"
+                                                      : "none",
+                         start, start + total);
             // Ours alone: tells which profiles hold the same kind of weight. Other readers pass over it.
             m_file.write(",\"stepscope:series\":" + jsonString(series.name) + ",\n\"samples\":[");
             for (size_t i = 0; i < list.size(); ++i) {
@@ -95,8 +101,10 @@ private:
     void writeStack(uint32_t stack)
     {
         m_path.clear();
-        for (session::StackId at(stack); at.valid() && at.index() < m_session.stacks().size(); at = m_session.stacks()[at.index()].parent)
-            if (const session::FrameId frame = m_session.stacks()[at.index()].frame; frame.valid()) m_path.push_back(frame.value);
+        for (session::StackId at(stack); at.valid() && at.index() < m_session.stacks().size();
+             at = m_session.stacks()[at.index()].parent)
+            if (const session::FrameId frame = m_session.stacks()[at.index()].frame; frame.valid())
+                m_path.push_back(frame.value);
         m_text = "[";
         for (size_t i = m_path.size(); i-- > 0;)
             m_text += fmt::format("{}{}", m_text.size() == 1 ? "" : ",", m_path[i]);
@@ -105,7 +113,8 @@ private:
 
     void writeEvent(bool open, uint32_t label, int64_t at, bool& first)
     {
-        m_file.write(fmt::format("{}{{\"type\":\"{}\",\"frame\":{},\"at\":{}}}", first ? "\n" : ",\n", open ? 'O' : 'C', m_firstLabel + label, at));
+        m_file.write(fmt::format("{}{{\"type\":\"{}\",\"frame\":{},\"at\":{}}}", first ? "\n" : ",\n", open ? 'O' : 'C',
+                                 m_firstLabel + label, at));
         first = false;
     }
 
@@ -117,7 +126,8 @@ private:
         for (size_t row = begin; row < end; ++row)
             last = std::max(last, spans.end(row));
         const session::Track& row = m_session.tracks()[track];
-        beginProfile("evented", row.lane > 0 ? fmt::format("{} (lane {})", row.name, row.lane) : row.name, "nanoseconds", spans.start[begin], last);
+        beginProfile("evented", row.lane > 0 ? fmt::format("{} (lane {})", row.name, row.lane) : row.name,
+                     "nanoseconds", spans.start[begin], last);
         m_file.write(",\"events\":[");
         bool first = true;
         std::vector<size_t> open;

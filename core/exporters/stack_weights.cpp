@@ -28,7 +28,10 @@ StackWeights sampleWeights(const session::Session& session)
     result.unit = session.series()[series].unit;
     for (const session::StackRow& stack : session.stacks()) {
         const bool known = stack.frame.valid();
-        result.nodes.push_back({stack.parent.value, known ? session.string(session.frames()[stack.frame.index()].function) : std::string_view("[unknown]"), stack.frame});
+        result.nodes.push_back(
+            {stack.parent.value,
+             known ? session.string(session.frames()[stack.frame.index()].function) : std::string_view("[unknown]"),
+             stack.frame});
     }
     result.self.assign(result.nodes.size(), 0);
     const session::SampleTable& samples = session.samples(session::SeriesId(series));
@@ -60,10 +63,13 @@ StackWeights spanWeights(const session::Session& session)
     std::vector<uint32_t> nodeOf(spans.size());
     for (size_t t = 0; t + 1 < spans.trackBegin.size(); ++t) {
         // Tracks are told apart by their name where there are several.
-        const uint32_t root = used > 1 && spans.trackBegin[t] < spans.trackBegin[t + 1] ? node(StackWeights::kNone, session.tracks()[t].name) : StackWeights::kNone;
+        const uint32_t root = used > 1 && spans.trackBegin[t] < spans.trackBegin[t + 1]
+            ? node(StackWeights::kNone, session.tracks()[t].name)
+            : StackWeights::kNone;
         for (size_t row = spans.trackBegin[t]; row < spans.trackBegin[t + 1]; ++row) {
             const uint32_t parent = spans.parent[row];
-            nodeOf[row] = node(parent == session::SpanTable::kNoParent ? root : nodeOf[parent], session.string(session.labels()[spans.label[row]].name));
+            nodeOf[row] = node(parent == session::SpanTable::kNoParent ? root : nodeOf[parent],
+                               session.string(session.labels()[spans.label[row]].name));
             result.self[nodeOf[row]] += spans.duration[row];
             if (parent != session::SpanTable::kNoParent) result.self[nodeOf[parent]] -= spans.duration[row];
         }
@@ -132,7 +138,8 @@ MergedStacks mergeByName(const StackWeights& stacks)
     std::vector<uint32_t> order(merged.nodes.size());
     std::iota(order.begin(), order.end(), 0u);
     // Taken from the last name to the first, each becomes the first of its siblings.
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return merged.nodes[a].name > merged.nodes[b].name; });
+    std::sort(order.begin(), order.end(),
+              [&](uint32_t a, uint32_t b) { return merged.nodes[a].name > merged.nodes[b].name; });
     for (const uint32_t i : order) {
         MergedStacks::Node& node = merged.nodes[i];
         uint32_t& first = node.parent == StackWeights::kNone ? merged.firstRoot : merged.nodes[node.parent].firstChild;

@@ -1,6 +1,6 @@
-// StackWeights: a session as stacks with weights, for formats that know nothing else. Of sampled sessions the series that is
-// shown first; of sessions with spans alone the self time of every path of spans.
-// Owner: core/exporters. Thread: any; immutable.
+// StackWeights: a session as stacks with weights, for formats that know nothing else. Of sampled sessions the series
+// that is shown first; of sessions with spans alone the self time of every path of spans. Owner: core/exporters.
+// Thread: any; immutable.
 #pragma once
 
 #include "core/session/session.h"
@@ -21,9 +21,9 @@ struct StackWeights {
         base::FrameId frame; // of sampled sessions
     };
     std::vector<Node> nodes;
-    std::vector<int64_t> self;   // per node, may be negative
+    std::vector<int64_t> self; // per node, may be negative
     int64_t withoutStack = 0;
-    std::string name, unit;      // of the series: "cycles", ""; "time", "ns" for spans
+    std::string name, unit; // of the series: "cycles", ""; "time", "ns" for spans
 
     int64_t total() const;
     // Names from the outermost to the node.
@@ -47,9 +47,9 @@ struct MergedStacks {
     };
     std::vector<Node> nodes; // parents before their children
     uint32_t firstRoot = StackWeights::kNone;
-    int64_t total = 0;       // with what has no stack
-    int64_t negative = 0;    // left out
-    uint32_t depth = 0;      // of the deepest node, from 1
+    int64_t total = 0;    // with what has no stack
+    int64_t negative = 0; // left out
+    uint32_t depth = 0;   // of the deepest node, from 1
 };
 MergedStacks mergeByName(const StackWeights& stacks);
 

@@ -1,6 +1,6 @@
 // Flame graph as one SVG file that works alone in a browser: hover, zoom, search. Owner: core/exporters.
-// Boxes are as wide as their weight, siblings stand in order of their names and colours come from a fixed hash of the name, so
-// the same session gives the same bytes.
+// Boxes are as wide as their weight, siblings stand in order of their names and colours come from a fixed hash of the
+// name, so the same session gives the same bytes.
 #pragma once
 
 #include "core/exporters/exporter.h"

@@ -4,6 +4,7 @@
 #include "core/importers/profile_builder.h"
 #include "core/importers/text_encoding.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <deque>
@@ -19,7 +20,7 @@ constexpr std::string_view kFormat = "benchmarktools";
 constexpr double kLongest = 1e18; // ns
 
 struct Trial {
-    std::string path; // keys of the groups and of the trial, with '/' between them
+    std::string path;                   // keys of the groups and of the trial, with '/' between them
     std::vector<double> times, gcTimes; // ns
     std::string memory, allocs, params; // numbers, and the parameters' JSON
 };
@@ -107,7 +108,8 @@ private:
             }
             m_open.insert(m_open.begin(), children.begin(), children.end()); // depth first, in the order of the file
         } else {
-            m_out.note("not-a-trial", "objects that are neither trials nor groups of them were left out", fmt::format("{}: {}", open.path, type));
+            m_out.note("not-a-trial", "objects that are neither trials nor groups of them were left out",
+                       fmt::format("{}: {}", open.path, type));
         }
     }
 
@@ -150,14 +152,18 @@ private:
         session::Track track;
         track.name = trial.path;
         const session::TrackId trackId = m_out.addTrack(track);
-        const session::LabelId label = m_out.label(trial.path, steps ? session::SpanKind::step : session::SpanKind::task);
-        const base::CounterId time = addCounter("time: " + trial.path, "ns"), gc = addCounter("gc time: " + trial.path, "ns");
+        const session::LabelId label =
+            m_out.label(trial.path, steps ? session::SpanKind::step : session::SpanKind::task);
+        const base::CounterId time = addCounter("time: " + trial.path, "ns"),
+                              gc = addCounter("gc time: " + trial.path, "ns");
         session::TimeNs now = 0;
         int64_t index = 0, rounded = 0;
         for (size_t i = 0; i < trial.times.size(); ++i) {
             const double value = trial.times[i], gcValue = i < trial.gcTimes.size() ? trial.gcTimes[i] : 0;
-            if (!std::isfinite(value) || value < 0 || value > kLongest || now > static_cast<session::TimeNs>(kLongest)) {
-                m_out.note("bad-time", "samples without a usable time were left out", fmt::format("{}: sample {}", trial.path, i));
+            if (!std::isfinite(value) || value < 0 || value > kLongest
+                || now > static_cast<session::TimeNs>(kLongest)) {
+                m_out.note("bad-time", "samples without a usable time were left out",
+                           fmt::format("{}: sample {}", trial.path, i));
                 continue;
             }
             const auto duration = static_cast<session::TimeNs>(std::llround(value));
@@ -165,7 +171,9 @@ private:
             const session::CounterRecord timeRecord{now, value}, gcRecord{now, gcValue};
             m_out.builder().addCounterSamples(time, std::span(&timeRecord, 1));
             m_out.builder().addCounterSamples(gc, std::span(&gcRecord, 1));
-            m_out.addSpan(trackId, {now, duration, label.value, steps ? static_cast<int32_t>(std::min<int64_t>(index, 0x7fffffff)) : -1});
+            m_out.addSpan(
+                trackId,
+                {now, duration, label.value, steps ? static_cast<int32_t>(std::min<int64_t>(index, 0x7fffffff)) : -1});
             if (steps) {
                 session::StepRow row;
                 row.index = index;
@@ -177,7 +185,8 @@ private:
             ++index;
             now += duration;
         }
-        if (rounded > 0) m_out.note("rounded-time", "times with a fraction of a nanosecond are shown rounded", trial.path, rounded);
+        if (rounded > 0)
+            m_out.note("rounded-time", "times with a fraction of a nanosecond are shown rounded", trial.path, rounded);
         m_out.addEnvironment("benchmark.memory " + trial.path, trial.memory);
         m_out.addEnvironment("benchmark.allocs " + trial.path, trial.allocs);
         m_out.addEnvironment("benchmark.params " + trial.path, trial.params);

@@ -41,7 +41,8 @@ void CallGraph::addCall(size_t from, size_t to, int64_t calls, const std::vector
     Call& call = caller.calls[at->second];
     if (__builtin_add_overflow(call.calls, calls, &call.calls)) call.calls = calls;
     for (size_t i = 0; i < m_events && i < inclusive.size(); ++i)
-        if (__builtin_add_overflow(call.inclusive[i], inclusive[i], &call.inclusive[i])) call.inclusive[i] = inclusive[i];
+        if (__builtin_add_overflow(call.inclusive[i], inclusive[i], &call.inclusive[i]))
+            call.inclusive[i] = inclusive[i];
 }
 
 void CallGraph::sumIncoming()
@@ -162,7 +163,9 @@ int64_t CallGraph::divide(const Enter& enter, const Visit& visit, const std::sto
             const int64_t self = m_functions[function].self[i];
             given[at] += sums[at] > 0 ? m_places[place].share[i] / sums[at] : 0;
             // The running sum is rounded, so that the parts add up.
-            const int64_t until = lastPlace[function] == place ? self : static_cast<int64_t>(std::llround(given[at] * static_cast<double>(self)));
+            const int64_t until = lastPlace[function] == place
+                ? self
+                : static_cast<int64_t>(std::llround(given[at] * static_cast<double>(self)));
             costs[i] = until - spent[at];
             spent[at] = until;
             any = any || costs[i] != 0;

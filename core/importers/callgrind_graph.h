@@ -22,10 +22,10 @@ public:
     size_t functions() const { return m_functions.size(); }
     int64_t self(size_t function, size_t event) const { return m_functions[function].self[event]; }
 
-    // Calls enter(place, parent, function) for every place on a stack, callers before callees (kNoParent: outermost), then
-    // visit(place, costs) for every place with a cost of its own, callees before their callers. A function that is on the
-    // stack already is not entered again (a cycle is cut there). The costs of a function over all its places add up to its
-    // self cost exactly. Returns how many calls were too small to be shown apart, or -1 when stopped.
+    // Calls enter(place, parent, function) for every place on a stack, callers before callees (kNoParent: outermost),
+    // then visit(place, costs) for every place with a cost of its own, callees before their callers. A function that is
+    // on the stack already is not entered again (a cycle is cut there). The costs of a function over all its places add
+    // up to its self cost exactly. Returns how many calls were too small to be shown apart, or -1 when stopped.
     static constexpr size_t kNoParent = static_cast<size_t>(-1);
     using Enter = std::function<void(size_t, size_t, size_t)>;
     using Visit = std::function<void(size_t, const std::vector<int64_t>&)>;
@@ -39,11 +39,11 @@ private:
     };
     struct Function {
         std::vector<int64_t> self;
-        std::vector<Call> calls;          // in the order of the file
-        std::map<size_t, size_t> callOf;  // callee -> place in calls
-        std::vector<double> incoming;     // cost of the calls into it, per event
+        std::vector<Call> calls;         // in the order of the file
+        std::map<size_t, size_t> callOf; // callee -> place in calls
+        std::vector<double> incoming;    // cost of the calls into it, per event
         double incomingCalls = 0;
-        bool called = false;              // by another function
+        bool called = false; // by another function
     };
     // A function on a stack; `share` of the function's activity that belongs to this place, per event.
     struct Place {
@@ -59,9 +59,9 @@ private:
 
     size_t m_events;
     std::vector<Function> m_functions;
-    std::vector<Place> m_places;      // callers before callees
-    std::vector<size_t> m_order;      // places, callees before callers
-    std::vector<double> m_total;      // per event
+    std::vector<Place> m_places; // callers before callees
+    std::vector<size_t> m_order; // places, callees before callers
+    std::vector<double> m_total; // per event
     std::vector<char> m_reached, m_onPath;
     int64_t m_leftOut = 0;
     bool m_tooMany = false;

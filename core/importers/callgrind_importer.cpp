@@ -40,7 +40,9 @@ std::optional<int64_t> number(std::string_view word, int64_t before)
     if (!word.starts_with('+') && !word.starts_with('-')) return number(word);
     const std::optional<int64_t> offset = number(word.substr(1));
     int64_t result = 0;
-    if (!offset || (word[0] == '+' ? __builtin_add_overflow(before, *offset, &result) : __builtin_sub_overflow(before, *offset, &result)))
+    if (!offset
+        || (word[0] == '+' ? __builtin_add_overflow(before, *offset, &result)
+                           : __builtin_sub_overflow(before, *offset, &result)))
         return std::nullopt;
     return result;
 }
@@ -49,14 +51,15 @@ std::optional<int64_t> number(std::string_view word, int64_t before)
 class NameTable {
 public:
     struct Name {
-        std::string key;  // equal for equal things: the number when there is one
+        std::string key; // equal for equal things: the number when there is one
         std::string text;
         bool numbered = false;
     };
     Name take(std::string_view value)
     {
         const size_t close = value.starts_with('(') ? value.find(')') : std::string_view::npos;
-        if (close == std::string_view::npos || !wholeNumber(value.substr(1, close - 1))) return {std::string(value), std::string(value), false};
+        if (close == std::string_view::npos || !wholeNumber(value.substr(1, close - 1)))
+            return {std::string(value), std::string(value), false};
         const std::string id(value.substr(0, close + 1));
         std::string_view rest = value.substr(close + 1);
         rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
@@ -81,9 +84,12 @@ public:
         const size_t mark = cost ? std::string_view::npos : line.find_first_of("=:");
         bool good = false;
         if (cost) good = takeCost(line);
-        else if (mark != std::string_view::npos && line[mark] == '=') good = takeName(line.substr(0, mark), line.substr(mark + 1));
+        else if (mark != std::string_view::npos && line[mark] == '=')
+            good = takeName(line.substr(0, mark), line.substr(mark + 1));
         else if (mark != std::string_view::npos) good = takeHeader(line.substr(0, mark), line.substr(mark + 1));
-        if (!good) m_out.note("ignored-line", "lines that are not part of the format were left out", linePlace(lineNumber, line));
+        if (!good)
+            m_out.note("ignored-line", "lines that are not part of the format were left out",
+                       linePlace(lineNumber, line));
     }
 
     bool finish(const std::stop_token& stop)
@@ -113,7 +119,9 @@ public:
         };
         const int64_t leftOut = m_graph->divide(enter, visit, stop);
         if (leftOut > 0)
-            m_out.note("small-calls", "calls too small to be shown apart; their cost is counted with other calls of the same function", {}, leftOut);
+            m_out.note("small-calls",
+                       "calls too small to be shown apart; their cost is counted with other calls of the same function",
+                       {}, leftOut);
         return leftOut >= 0;
     }
 
@@ -174,18 +182,22 @@ private:
         } else if (key == "ob") m_object = m_objects.take(value).text;
         else if (key == "cfl" || key == "cfi") m_calledFile = m_files.take(value).text;
         else if (key == "cob") m_calledObject = m_objects.take(value).text;
-        else if (key == "fn") m_current = functionOf(value, m_functionFile.empty() ? m_file : m_functionFile, m_object, true);
-        else if (key == "cfn") m_called = functionOf(value, m_calledFile.value_or(m_file), m_calledObject.value_or(m_object), false);
+        else if (key == "fn")
+            m_current = functionOf(value, m_functionFile.empty() ? m_file : m_functionFile, m_object, true);
+        else if (key == "cfn")
+            m_called = functionOf(value, m_calledFile.value_or(m_file), m_calledObject.value_or(m_object), false);
         else if (key == "calls") {
             const std::vector<std::string_view> parts = words(value);
             const std::optional<int64_t> calls = parts.empty() ? std::nullopt : number(parts[0]);
             if (!calls || !m_called || !m_current) return false;
             m_calls = *calls;
-        } else return key == "jump" || key == "jcnd" || key == "jfi" || key == "jfn" || key == "rcalls" || key == "frfn";
+        } else
+            return key == "jump" || key == "jcnd" || key == "jfi" || key == "jfn" || key == "rcalls" || key == "frfn";
         return true;
     }
 
-    std::optional<size_t> functionOf(std::string_view value, const std::string& file, const std::string& object, bool defined)
+    std::optional<size_t> functionOf(std::string_view value, const std::string& file, const std::string& object,
+                                     bool defined)
     {
         if (!m_graph) return std::nullopt;
         const NameTable::Name name = m_functions.take(value);
@@ -217,7 +229,8 @@ private:
             if (!value) return false;
             costs[i] = m_lastCost[i] = *value;
         }
-        if (m_calls) m_graph->addCall(*m_current, *m_called, *m_calls, costs); // the cost of a call, all that it called included
+        if (m_calls)
+            m_graph->addCall(*m_current, *m_called, *m_calls, costs); // the cost of a call, all that it called included
         else m_graph->addSelf(*m_current, costs);
         if (m_calls) {
             m_calls.reset();

@@ -1,5 +1,6 @@
 #include "core/importers/child_process.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -64,15 +65,16 @@ std::vector<char*> pointers(std::vector<std::string>& texts)
 } // namespace
 
 ChildProcess::ChildProcess(int pid, int out, int error, std::stop_token stop, std::string name)
-    : m_pid(pid)
-    , m_out(out)
-    , m_error(error)
-    , m_stop(std::move(stop))
-    , m_name(std::move(name))
+    : m_pid(pid),
+      m_out(out),
+      m_error(error),
+      m_stop(std::move(stop)),
+      m_name(std::move(name))
 {
 }
 
-base::Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vector<std::string>& arguments, std::stop_token stop)
+base::Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vector<std::string>& arguments,
+                                                                std::stop_token stop)
 {
     Pipe out, error;
     if (!out.open() || !error.open()) return base::fail(base::ErrorCode::io, "cannot make a pipe");
@@ -83,10 +85,12 @@ base::Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vecto
     posix_spawn_file_actions_adddup2(&actions, error.write, STDERR_FILENO);
     std::vector<std::string> words = arguments, variables = environment();
     pid_t pid = -1;
-    const int failed = ::posix_spawnp(&pid, words[0].c_str(), &actions, nullptr, pointers(words).data(), pointers(variables).data());
+    const int failed =
+        ::posix_spawnp(&pid, words[0].c_str(), &actions, nullptr, pointers(words).data(), pointers(variables).data());
     posix_spawn_file_actions_destroy(&actions);
     if (failed != 0)
-        return base::fail(base::ErrorCode::unavailable, fmt::format("cannot run '{}': {}", words[0], std::strerror(failed)));
+        return base::fail(base::ErrorCode::unavailable,
+                          fmt::format("cannot run '{}': {}", words[0], std::strerror(failed)));
     ::fcntl(error.read, F_SETFL, O_NONBLOCK);
     const int outRead = out.read, errorRead = error.read;
     out.read = error.read = -1;
@@ -113,7 +117,9 @@ void ChildProcess::takeErrors()
             m_error = -1;
         }
         if (got <= 0) return;
-        m_errorText.append(block.data(), std::min(static_cast<size_t>(got), kMaxErrorText - std::min(kMaxErrorText, m_errorText.size())));
+        m_errorText.append(
+            block.data(),
+            std::min(static_cast<size_t>(got), kMaxErrorText - std::min(kMaxErrorText, m_errorText.size())));
     }
 }
 
@@ -153,12 +159,12 @@ base::Status ChildProcess::finish()
     m_out = -1;
     if (m_error >= 0) takeErrors();
     int status = 0;
-    while (::waitpid(m_pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    while (::waitpid(m_pid, &status, 0) < 0 && errno == EINTR) {}
     m_pid = -1;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
     std::string said = m_errorText.substr(0, m_errorText.find_last_not_of(" \n\t") + 1);
-    const std::string how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status)) : fmt::format("ended with exit code {}", WEXITSTATUS(status));
+    const std::string how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
+                                                : fmt::format("ended with exit code {}", WEXITSTATUS(status));
     return base::fail(base::ErrorCode::io, fmt::format("'{}' {}{}{}", m_name, how, said.empty() ? "" : ": ", said));
 }
 

@@ -14,12 +14,14 @@ namespace stepscope::importers {
 
 class ChildProcess final : public ByteSource {
 public:
-    // `arguments[0]` is looked up in PATH; no shell is involved. The environment is ours with LC_ALL=C. Error unavailable
-    // when there is no such program.
-    static base::Result<std::unique_ptr<ChildProcess>> start(const std::vector<std::string>& arguments, std::stop_token stop);
+    // `arguments[0]` is looked up in PATH; no shell is involved. The environment is ours with LC_ALL=C. Error
+    // unavailable when there is no such program.
+    static base::Result<std::unique_ptr<ChildProcess>> start(const std::vector<std::string>& arguments,
+                                                             std::stop_token stop);
     ~ChildProcess() override; // ends the program when it still runs
 
-    // What it printed to its standard output. When it ended with an error, or `stop` was requested, that comes at the end.
+    // What it printed to its standard output. When it ended with an error, or `stop` was requested, that comes at the
+    // end.
     base::Result<size_t> read(std::span<char> into) override;
     double fraction() const override { return -1; }
     const std::string& errorText() const { return m_errorText; } // the first of its standard error

@@ -12,7 +12,8 @@ void ChromeProfiles::add(std::string_view name, std::string_view pid, std::strin
                          session::TimeNs time, std::string_view args)
 {
     const bool single = name == "CpuProfile";
-    const std::string key = single ? fmt::format("{}/{}/single {}", pid, tid, ++m_single) : fmt::format("{}/{}", pid, id);
+    const std::string key =
+        single ? fmt::format("{}/{}/single {}", pid, tid, ++m_single) : fmt::format("{}/{}", pid, id);
     Collected& collected = m_profiles[key];
     if (collected.parts.empty() || name == "Profile") { // chunks are sent by another thread
         collected.pid = pid;

@@ -20,19 +20,19 @@ public:
     {
         return name == "ProfileChunk" || name == "Profile" || name == "CpuProfile";
     }
-    // pid, tid and id as they stand in the event (a profile is known by pid and id), `time` its ts in ns, `args` the text
-    // of its args object. Events may come in any order.
-    void add(std::string_view name, std::string_view pid, std::string_view tid, std::string_view id, session::TimeNs time,
-             std::string_view args);
+    // pid, tid and id as they stand in the event (a profile is known by pid and id), `time` its ts in ns, `args` the
+    // text of its args object. Events may come in any order.
+    void add(std::string_view name, std::string_view pid, std::string_view tid, std::string_view id,
+             session::TimeNs time, std::string_view args);
     bool empty() const { return m_profiles.empty(); }
 
     struct Profile {
-        std::string pid, tid; // of the thread that was profiled
+        std::string pid, tid;                       // of the thread that was profiled
         std::vector<session::SampleRecord> samples; // in order of time, weights in ns, on no track
-        bool hasLead = false;         // the first one is the time before the first sample, without a stack
-        int64_t unsorted = 0;         // samples that had to be sorted
-        int64_t unknownNodes = 0;     // samples whose node is missing
-        bool broken = false;          // some args could not be read to their end
+        bool hasLead = false;     // the first one is the time before the first sample, without a stack
+        int64_t unsorted = 0;     // samples that had to be sorted
+        int64_t unknownNodes = 0; // samples whose node is missing
+        bool broken = false;      // some args could not be read to their end
     };
     // One per profile with samples; frames and stacks are in the builder then.
     std::vector<Profile> finish();

@@ -5,6 +5,8 @@
 #include "core/importers/text_encoding.h"
 #include "core/importers/whole_weights.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace stepscope::importers {
@@ -32,7 +34,8 @@ std::string_view lastNumber(std::string_view line, std::string_view& rest)
     const size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
     const bool fraction = digits < word.size() && word[digits] == '.';
     if (digits == 0) return {};
-    if (fraction ? word.find_first_not_of("0123456789", digits + 1) != std::string_view::npos : digits != word.size()) return {};
+    if (fraction ? word.find_first_not_of("0123456789", digits + 1) != std::string_view::npos : digits != word.size())
+        return {};
     rest = trimEnd(line.substr(0, space));
     return whole;
 }
@@ -91,7 +94,8 @@ public:
         std::string_view stack, earlier;
         const std::string_view last = lastNumber(line, stack);
         if (last.empty()) {
-            m_out.note("ignored-line", "lines without a count at their end were left out", linePlace(number, trimEnd(line)));
+            m_out.note("ignored-line", "lines without a count at their end were left out",
+                       linePlace(number, trimEnd(line)));
             return;
         }
         std::string_view first;
@@ -109,7 +113,8 @@ public:
     }
 
 private:
-    void add(int64_t number, session::SeriesId series, WholeWeights& weights, std::string_view text, session::StackId stack)
+    void add(int64_t number, session::SeriesId series, WholeWeights& weights, std::string_view text,
+             session::StackId stack)
     {
         const std::optional<int64_t> weight = weights.take(text);
         if (!weight) {
@@ -171,7 +176,8 @@ Detection detectCollapsed(const Input& input)
         return lines < 50;
     });
     if (lines == 0 || fitting * 5 < lines * 4) return {};
-    const bool named = input.name.ends_with(".folded") || input.name.ends_with(".collapsed") || input.name.find("collapsed") != std::string::npos;
+    const bool named = input.name.ends_with(".folded") || input.name.ends_with(".collapsed")
+        || input.name.find("collapsed") != std::string::npos;
     if (stacks == 0 && !named) return {};
     return {stacks == 0 ? Confidence::name : Confidence::likely,
             fmt::format("{} of the first {} lines end in a count, {} have ';' between names", fitting, lines, stacks)};
@@ -192,7 +198,8 @@ base::Result<Imported> importCollapsed(Input& input, const ImportOptions& option
     });
     if (stopped) return base::fail(cancelledError());
     reader.finish();
-    if (out.sampleCount() == 0) return base::fail(unusable(input, "no line holds a stack with a count", whole->problem));
+    if (out.sampleCount() == 0)
+        return base::fail(unusable(input, "no line holds a stack with a count", whole->problem));
     return out.finish(input, kFormat, whole->problem);
 }
 

@@ -50,10 +50,12 @@ bool CpuProfile::readField(JsonPull& json, std::string_view key, NodeText& node)
 CpuProfile::Node CpuProfile::nodeOf(const NodeText& text)
 {
     session::FrameRow row;
-    row.function = m_builder.intern(text.function.empty() ? std::string_view("(anonymous)") : std::string_view(text.function));
+    row.function =
+        m_builder.intern(text.function.empty() ? std::string_view("(anonymous)") : std::string_view(text.function));
     row.module = m_builder.intern("");
     if (!text.url.empty()) row.file = m_builder.intern(text.url);
-    if (text.line >= 0 && text.line < 0x7ffffffe) row.line = static_cast<int32_t>(text.line) + 1; // the file counts from 0
+    if (text.line >= 0 && text.line < 0x7ffffffe)
+        row.line = static_cast<int32_t>(text.line) + 1; // the file counts from 0
     Node node;
     node.parent = text.parent;
     node.selfSize = text.selfSize;
@@ -199,7 +201,8 @@ std::vector<session::SampleRecord> CpuProfile::samples()
         return __builtin_sub_overflow(to, from, &weight) || weight < 0 ? 0 : weight;
     };
     for (size_t i = 0; i < result.size(); ++i)
-        result[i].weight = length(result[i].time, i + 1 < result.size() ? result[i + 1].time : m_end.value_or(result[i].time));
+        result[i].weight =
+            length(result[i].time, i + 1 < result.size() ? result[i + 1].time : m_end.value_or(result[i].time));
     // Old files have start and end in seconds, beside stamps in microseconds.
     if (m_start && !stamped && *m_start < result.front().time) {
         session::SampleRecord lead;

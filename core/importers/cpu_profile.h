@@ -1,5 +1,5 @@
-// CpuProfile: a profile of V8 (nodes, samples, time deltas), as .cpuprofile files and Chrome's performance traces hold it.
-// Owner: core/importers. Thread: one at a time. Units: ns; the file's microseconds are read digit by digit.
+// CpuProfile: a profile of V8 (nodes, samples, time deltas), as .cpuprofile files and Chrome's performance traces hold
+// it. Owner: core/importers. Thread: one at a time. Units: ns; the file's microseconds are read digit by digit.
 //
 // The first delta counts from the start, each later one from the sample before; a sample lasts until the next one, the
 // last until the end of the profile. Samples that V8 recorded out of order are sorted by their time.
@@ -23,14 +23,15 @@ public:
     void setEnd(session::TimeNs end) { m_end = end; }
     std::optional<session::TimeNs> start() const { return m_start; }
 
-    // The object with "nodes" or "head", "samples", "timeDeltas" or "timestamps", "startTime", "endTime", all optional. Of
-    // a part of a profile (ProfileChunk), what was read before stays.
+    // The object with "nodes" or "head", "samples", "timeDeltas" or "timestamps", "startTime", "endTime", all optional.
+    // Of a part of a profile (ProfileChunk), what was read before stays.
     void read(JsonPull& json);
     void readDeltas(JsonPull& json); // the array alone
 
-    // Samples in order of time, on no track. One more with no stack, first, stands for the time before the first sample.
+    // Samples in order of time, on no track. One more with no stack, first, stands for the time before the first
+    // sample.
     std::vector<session::SampleRecord> samples();
-    bool hasLead() const { return m_lead; }     // such a first one was made
+    bool hasLead() const { return m_lead; }                 // such a first one was made
     int64_t unknownNodes() const { return m_unknownNodes; } // samples whose node is not there
     int64_t unsorted() const { return m_unsorted; }         // negative deltas
     size_t nodeCount() const { return m_nodes.size(); }

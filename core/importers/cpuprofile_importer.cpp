@@ -54,8 +54,8 @@ void noteSamples(ProfileBuilder& out, const CpuProfile& profile)
     if (profile.hasLead()) out.addEnvironment("import.lead-samples", "1");
 }
 
-base::Result<Imported> read(Input& input, const ImportOptions& options, std::stop_token stop, const base::Progress& progress,
-                            bool heap)
+base::Result<Imported> read(Input& input, const ImportOptions& options, std::stop_token stop,
+                            const base::Progress& progress, bool heap)
 {
     base::Result<WholeText> whole = readText(input, std::move(stop), progress);
     if (!whole) return base::fail(whole.error());
@@ -88,7 +88,8 @@ base::Result<Imported> read(Input& input, const ImportOptions& options, std::sto
 Detection detectCpuProfile(const Input& input)
 {
     const HeadKeys keys = headKeys(input);
-    if (keys.nodes && keys.samples && keys.deltas) return {Confidence::certain, "keys \"nodes\", \"samples\" and \"timeDeltas\""};
+    if (keys.nodes && keys.samples && keys.deltas)
+        return {Confidence::certain, "keys \"nodes\", \"samples\" and \"timeDeltas\""};
     if (keys.head && !keys.selfSize) return {Confidence::likely, "key \"head\", the root of a tree of calls"};
     if (keys.nodes && looksLikeNodes(input)) return {Confidence::likely, "key \"nodes\" with call frames"};
     return {};

@@ -22,8 +22,8 @@ constexpr int kMilliseconds = 6; // powers of ten to ns
 constexpr size_t kMaxProcesses = 10'000;
 
 // Texts of the tables that threads have, or share in newer files.
-constexpr std::array<std::string_view, 7> kTableNames{"samples",   "stackTable",    "frameTable", "funcTable",
-                                                      "resourceTable", "nativeSymbols", "sources"};
+constexpr std::array<std::string_view, 8> kTableNames{"samples",       "stackTable",    "frameTable", "funcTable",
+                                                      "resourceTable", "nativeSymbols", "sources",    "markers"};
 struct TableTexts {
     std::array<std::string_view, kTableNames.size()> text;
     std::string_view strings; // "stringTable", "stringArray"
@@ -154,7 +154,6 @@ private:
         ThreadText thread;
         thread.tables = shared;
         std::string_view key;
-        bool markers = false;
         for (bool in = json.enterObject(); in && json.nextKey(key);) {
             if (thread.tables.take(key, json)) continue;
             if (key == "name") thread.name = json.string();
@@ -162,15 +161,14 @@ private:
             else if (key == "processType" && thread.process.empty()) thread.process = json.string();
             else if (key == "pid") thread.pid = json.scalar();
             else if (key == "tid") thread.tid = json.scalar();
-            else {
-                markers |= key == "markers";
-                json.skip();
-            }
+            else json.skip();
         }
         ++m_threads;
         readStrings(thread.tables.strings);
         readFrames(thread.tables);
-        addSamples(thread);
+        const session::Track track = trackOf(thread);
+        addSamples(thread, m_out.addTrack(track));
+        addMarkers(thread, track);
     }
 
     Table table(const TableTexts& texts, std::string_view name, const std::vector<Table::Wanted>& wanted)
@@ -196,21 +194,25 @@ private:
 
     std::string_view stringAt(int64_t index) const
     {
-        return index >= 0 && static_cast<size_t>(index) < m_strings.size() ? std::string_view(m_strings[static_cast<size_t>(index)])
-                                                                            : std::string_view();
+        return index >= 0 && static_cast<size_t>(index) < m_strings.size()
+            ? std::string_view(m_strings[static_cast<size_t>(index)])
+            : std::string_view();
     }
 
     // m_frames[row of frameTable]; m_parents and m_stackFrames are the stackTable.
     void readFrames(const TableTexts& texts)
     {
-        const Table frames = table(texts, "frameTable", {{"location"}, {"func"}, {"line"}, {"category"}, {"inlineDepth"}});
+        const Table frames =
+            table(texts, "frameTable", {{"location"}, {"func"}, {"line"}, {"category"}, {"inlineDepth"}});
         const Table stacks = table(texts, "stackTable", {{"prefix"}, {"frame"}});
-        const Table functions = table(texts, "funcTable", {{"name"}, {"resource"}, {"fileName"}, {"source"}, {"lineNumber"}});
+        const Table functions =
+            table(texts, "funcTable", {{"name"}, {"resource"}, {"fileName"}, {"source"}, {"lineNumber"}});
         const Table resources = table(texts, "resourceTable", {{"name"}});
         const Table sources = table(texts, "sources", {{"filename"}});
         m_frames.clear();
         for (size_t i = 0; i < frames.size(); ++i)
-            m_frames.push_back(frames.has("location") ? geckoFrame(frames, i) : processedFrame(frames, i, functions, resources, sources));
+            m_frames.push_back(frames.has("location") ? geckoFrame(frames, i)
+                                                      : processedFrame(frames, i, functions, resources, sources));
         m_stackFrames = stacks.column("frame");
         m_parents = stacks.column("prefix");
         m_stackIds.assign(m_stackFrames.size(), session::StackId{});
@@ -233,7 +235,8 @@ private:
         const Location location = splitLocation(text.empty() ? std::string_view("[unknown]") : text);
         const int64_t line = frames.at("line", row);
         return m_out.frame(location.function, {}, location.file,
-                           line > 0 && line <= 0x7fffffff ? static_cast<int32_t>(line) : location.line, categoryFlags(frames, row));
+                           line > 0 && line <= 0x7fffffff ? static_cast<int32_t>(line) : location.line,
+                           categoryFlags(frames, row));
     }
 
     session::FrameId processedFrame(const Table& frames, size_t row, const Table& functions, const Table& resources,
@@ -246,14 +249,17 @@ private:
             return m_out.frame("[unknown]");
         }
         const int64_t resource = functions.at("resource", index);
-        const std::string_view module = resource >= 0 ? stringAt(resources.at("name", static_cast<size_t>(resource))) : std::string_view();
+        const std::string_view module =
+            resource >= 0 ? stringAt(resources.at("name", static_cast<size_t>(resource))) : std::string_view();
         const int64_t source = functions.at("source", index);
-        const int64_t file = source >= 0 ? sources.at("filename", static_cast<size_t>(source)) : functions.at("fileName", index);
+        const int64_t file =
+            source >= 0 ? sources.at("filename", static_cast<size_t>(source)) : functions.at("fileName", index);
         int64_t line = functions.at("lineNumber", index); // of the function, so that its frames stay one
         if (line < 0 || line > 0x7fffffff) line = 0;
         uint32_t flags = categoryFlags(frames, row);
         if (frames.at("inlineDepth", row) > 0) flags |= session::kInlined;
-        return m_out.frame(stringAt(functions.at("name", index)), module, stringAt(file), static_cast<int32_t>(line), flags);
+        return m_out.frame(stringAt(functions.at("name", index)), module, stringAt(file), static_cast<int32_t>(line),
+                           flags);
     }
 
     session::StackId stackOf(int64_t index)
@@ -306,26 +312,78 @@ private:
         return at->second;
     }
 
-    void addSamples(const ThreadText& thread)
+    static session::Track trackOf(const ThreadText& thread)
     {
-        const std::string type = weightType(thread.tables.text[0]);
-        const bool milliseconds = type == "tracing-ms";
-        const Table samples = table(thread.tables, "samples",
-                                    {{"stack"}, {"time", kMilliseconds}, {"timeDeltas", kMilliseconds}, {"weight", milliseconds ? kMilliseconds : 0},
-                                     {"threadCPUDelta", m_meta.cpuDeltaUnit == "µs" ? 3 : 0}});
         session::Track track;
         track.name = thread.name.empty() ? "thread " + thread.tid : thread.name;
         track.threadId = scaledDecimal(thread.tid, 0).value_or(0);
         track.processId = scaledDecimal(thread.pid, 0).value_or(0);
         track.process = thread.process;
-        const session::TrackId trackId = m_out.addTrack(track);
+        return track;
+    }
+
+    // Phases of a marker: 0 an instant, 1 an interval, 2 the begin and 3 the end of one. Old files have a time alone.
+    void addMarkers(const ThreadText& thread, session::Track track)
+    {
+        const Table markers = table(
+            thread.tables, "markers",
+            {{"name"}, {"phase"}, {"startTime", kMilliseconds}, {"endTime", kMilliseconds}, {"time", kMilliseconds}});
+        if (markers.size() == 0) return;
+        track.name += ", markers";
+        track.kind = session::TrackKind::asynchronous; // they overlap as they like
+        const session::TrackId id = m_out.addTrack(track);
+        std::map<int64_t, std::vector<int64_t>> begun; // by name: where intervals began
+        int64_t unpaired = 0;
+        for (size_t i = 0; i < markers.size(); ++i) {
+            const int64_t name = markers.at("name", i), phase = markers.at("phase", i), stamp = markers.at("time", i);
+            int64_t start = stamp != kNull ? stamp : markers.at("startTime", i);
+            const int64_t end = markers.at("endTime", i);
+            if (phase == 2) {
+                begun[name].push_back(start);
+                continue;
+            }
+            if (phase == 3 && !begun[name].empty()) {
+                start = begun[name].back();
+                begun[name].pop_back();
+            }
+            const bool interval = phase == 1 || phase == 3;
+            session::SpanRecord span;
+            const bool bad =
+                start == kNull || (interval && (end == kNull || __builtin_sub_overflow(end, start, &span.duration)));
+            if (bad || __builtin_add_overflow(start, m_meta.start, &span.start)) {
+                ++unpaired;
+                continue;
+            }
+            span.label = m_out
+                             .label(stringAt(name),
+                                    interval ? session::SpanKind::annotation : session::SpanKind::instant, "marker")
+                             .value;
+            m_out.addSpan(id, span);
+        }
+        for (const auto& [name, list] : begun)
+            unpaired += static_cast<int64_t>(list.size());
+        if (unpaired > 0)
+            m_out.note("unpaired-marker", "markers without a begin or an end were left out", thread.name, unpaired);
+    }
+
+    void addSamples(const ThreadText& thread, session::TrackId trackId)
+    {
+        const std::string type = weightType(thread.tables.text[0]);
+        const bool milliseconds = type == "tracing-ms";
+        const Table samples = table(thread.tables, "samples",
+                                    {{"stack"},
+                                     {"time", kMilliseconds},
+                                     {"timeDeltas", kMilliseconds},
+                                     {"weight", milliseconds ? kMilliseconds : 0},
+                                     {"threadCPUDelta", m_meta.cpuDeltaUnit == "µs" ? 3 : 0}});
         if (samples.size() == 0) return;
         session::SeriesRow row{"samples", "", session::SeriesKind::other, true, true};
         if (milliseconds) row = {"time", "ns", session::SeriesKind::other, true, true};
         if (type == "bytes") row = {"bytes", "bytes", session::SeriesKind::allocatedBytes, true, true};
         const session::SeriesId id = series(row);
         const bool cpu = samples.has("threadCPUDelta") && (m_meta.cpuDeltaUnit == "ns" || m_meta.cpuDeltaUnit == "µs");
-        const session::SeriesId cpuId = cpu ? series({"cpu time", "ns", session::SeriesKind::cpuTime, true, false}) : session::SeriesId{};
+        const session::SeriesId cpuId =
+            cpu ? series({"cpu time", "ns", session::SeriesKind::cpuTime, true, false}) : session::SeriesId{};
 
         session::SampleRecord sample;
         sample.track = trackId;
@@ -377,7 +435,8 @@ Detection detectFirefox(const Input& input)
         return true;
     });
     if (meta && processed) return {Confidence::certain, "\"meta\" with \"preprocessedProfileVersion\""};
-    if (meta && (gecko || libs) && (libs || threads)) return {Confidence::certain, "keys \"meta\" and \"libs\" of a Gecko profile"};
+    if (meta && (gecko || libs) && (libs || threads))
+        return {Confidence::certain, "keys \"meta\" and \"libs\" of a Gecko profile"};
     if (libs || (meta && gecko)) return {Confidence::likely, "keys of a Gecko profile"};
     if (wrapped) return {Confidence::likely, "key \"profile\" with \"libs\""};
     return {};

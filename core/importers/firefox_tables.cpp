@@ -26,7 +26,8 @@ void Table::read(JsonPull& json, std::string_view text, const std::vector<Wanted
         const auto column = std::find_if(wanted.begin(), wanted.end(), [&](const Wanted& w) { return w.name == key; });
         if (key == "schema") {
             for (bool names = json.enterObject(); names && json.nextKey(key);) {
-                const auto named = std::find_if(wanted.begin(), wanted.end(), [&](const Wanted& w) { return w.name == key; });
+                const auto named =
+                    std::find_if(wanted.begin(), wanted.end(), [&](const Wanted& w) { return w.name == key; });
                 const int64_t place = json.integer().value_or(-1);
                 if (named != wanted.end() && place >= 0) places[place] = *named;
             }

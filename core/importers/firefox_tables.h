@@ -30,7 +30,7 @@ public:
 
     size_t size() const { return m_size; }
     bool has(std::string_view column) const { return m_columns.find(column) != m_columns.end(); }
-    int64_t at(std::string_view column, size_t row) const; // kNull outside
+    int64_t at(std::string_view column, size_t row) const;           // kNull outside
     const std::vector<int64_t>& column(std::string_view name) const; // may be shorter than size()
 
 private:

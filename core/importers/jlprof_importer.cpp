@@ -66,7 +66,8 @@ public:
     void readBacktraces(Bytes& bytes)
     {
         const auto count = bytes.take<int64_t>();
-        std::vector<uint64_t> data(static_cast<size_t>(std::clamp<int64_t>(count, 0, static_cast<int64_t>(bytes.left() / 8))));
+        std::vector<uint64_t> data(
+            static_cast<size_t>(std::clamp<int64_t>(count, 0, static_cast<int64_t>(bytes.left() / 8))));
         for (uint64_t& word : data)
             word = bytes.take<uint64_t>();
         if (static_cast<int64_t>(data.size()) == count) readLines(bytes);
@@ -105,7 +106,8 @@ public:
             const auto start = bytes.take<int64_t>(), stop = bytes.take<int64_t>();
             int64_t width = 0;
             if (bytes.cut()) break;
-            if (__builtin_sub_overflow(stop, start, &width) || width < 0 || __builtin_add_overflow(width, 1, &width)) width = 0;
+            if (__builtin_sub_overflow(stop, start, &width) || width < 0 || __builtin_add_overflow(width, 1, &width))
+                width = 0;
             const session::StackId parent = open.empty() ? session::StackId{} : open.back().stack;
             if (!open.empty()) open.back().self -= std::min(width, open.back().self + (int64_t{1} << 55));
             open.push_back({m_out.stack(parent, frame), width});
@@ -165,8 +167,7 @@ private:
             if (end > begin) addSample(data, begin, end, meta ? i : 0);
             begin = i + 1;
         }
-        if (begin < data.size())
-            m_out.note("open-sample", "a last backtrace that does not end was left out");
+        if (begin < data.size()) m_out.note("open-sample", "a last backtrace that does not end was left out");
     }
 
     void addSample(const std::vector<uint64_t>& data, size_t begin, size_t end, size_t block)
@@ -178,7 +179,8 @@ private:
         for (size_t i = end; i-- > begin;) {
             const auto found = m_frames.find(data[i]);
             if (found == m_frames.end() || found->second.empty()) {
-                sample.stack = m_out.stack(sample.stack, m_out.frame(fmt::format("0x{:x}", data[i]), {}, {}, 0, 0, data[i]));
+                sample.stack =
+                    m_out.stack(sample.stack, m_out.frame(fmt::format("0x{:x}", data[i]), {}, {}, 0, 0, data[i]));
                 continue;
             }
             for (size_t f = found->second.size(); f-- > 0;)
@@ -226,16 +228,20 @@ base::Result<Imported> importJlprof(Input& input, const ImportOptions& options, 
         return base::fail(unusable(input, "it was written on a machine with another byte order"));
     const auto kind = bytes.take<uint8_t>();
     if (bytes.cut() || (kind != 1 && kind != 2))
-        return base::fail(unusable(input, bytes.cut() ? std::string("the file ends within its header") : fmt::format("it holds data of kind {}, known are 1 and 2", kind)));
+        return base::fail(unusable(input,
+                                   bytes.cut() ? std::string("the file ends within its header")
+                                               : fmt::format("it holds data of kind {}, known are 1 and 2", kind)));
     ProfileBuilder out(options);
     JlprofReader reader(out);
     if (kind == 1) reader.readBacktraces(bytes);
     else reader.readNodes(bytes);
     std::optional<ImportProblem> problem = whole->problem;
     if (!problem && reader.badTag())
-        problem = ImportProblem{"invalid-token", static_cast<int64_t>(*reader.badTag()), -1, -1, "neither the begin nor the end of a node"};
+        problem = ImportProblem{"invalid-token", static_cast<int64_t>(*reader.badTag()), -1, -1,
+                                "neither the begin nor the end of a node"};
     if (!problem && bytes.cut())
-        problem = ImportProblem{"unexpected-end", static_cast<int64_t>(whole->text.size()), -1, -1, "the file ends in the middle"};
+        problem = ImportProblem{"unexpected-end", static_cast<int64_t>(whole->text.size()), -1, -1,
+                                "the file ends in the middle"};
     return out.finish(input, kFormat, problem);
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 bool isWordCharacter(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '+' || c == '.'
-        || c == '_';
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '+'
+        || c == '.' || c == '_';
 }
 
 bool isNumber(std::string_view word)
@@ -27,8 +27,8 @@ bool isNumber(std::string_view word)
 } // namespace
 
 JsonPull::JsonPull(std::string_view whole, std::string_view value)
-    : m_text(whole.substr(0, value.empty() ? 0 : static_cast<size_t>(value.data() + value.size() - whole.data())))
-    , m_at(value.empty() ? 0 : static_cast<size_t>(value.data() - whole.data()))
+    : m_text(whole.substr(0, value.empty() ? 0 : static_cast<size_t>(value.data() + value.size() - whole.data()))),
+      m_at(value.empty() ? 0 : static_cast<size_t>(value.data() - whole.data()))
 {
 }
 
@@ -142,7 +142,9 @@ bool JsonPull::takeString(std::string_view& value, std::string& scratch)
 void JsonPull::unescape(std::string_view escaped, std::string& out)
 {
     constexpr std::string_view kCodes = "\"\\/bfnrt", kValues = "\"\\/\b\f\n\r\t";
-    const auto unit = [&](size_t at) { return at + 4 <= escaped.size() ? wholeNumber(escaped.substr(at, 4), 16) : std::nullopt; };
+    const auto unit = [&](size_t at) {
+        return at + 4 <= escaped.size() ? wholeNumber(escaped.substr(at, 4), 16) : std::nullopt;
+    };
     for (size_t at = 0; at < escaped.size(); ++at) {
         if (escaped[at] != '\\' || at + 1 == escaped.size()) {
             out += escaped[at];

@@ -11,11 +11,7 @@ constexpr size_t kWindow = size_t{1} << 20;
 
 } // namespace
 
-LineReader::LineReader(ByteSource& source)
-    : m_source(source)
-    , m_buffer(kWindow)
-{
-}
+LineReader::LineReader(ByteSource& source) : m_source(source), m_buffer(kWindow) {}
 
 // More text behind m_end; false when there is no more.
 bool LineReader::fill()
@@ -70,8 +66,7 @@ bool LineReader::next(std::string_view& line)
     for (;;) {
         const char* const begin = m_buffer.data() + m_begin;
         const size_t held = m_end - m_begin;
-        const void* const found
-            = held > searched ? std::memchr(begin + searched, '\n', held - searched) : nullptr;
+        const void* const found = held > searched ? std::memchr(begin + searched, '\n', held - searched) : nullptr;
         size_t length = found != nullptr ? static_cast<size_t>(static_cast<const char*>(found) - begin) : held;
         size_t used = length + (found != nullptr ? 1 : 0);
         if (found == nullptr && held < kMaxLine) {

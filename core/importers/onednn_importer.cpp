@@ -5,6 +5,8 @@
 #include "core/importers/profile_builder.h"
 #include "core/importers/text_encoding.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace stepscope::importers {
@@ -27,9 +29,11 @@ uint32_t flagsOf(const Line& line)
 {
     const std::string_view name = line.implementation;
     uint32_t flags = line.primitive == "reorder" ? uint32_t{session::kReorder} : 0u;
-    if (name.starts_with("ref") || name.find(":ref") != std::string_view::npos || name.find("_ref") != std::string_view::npos)
+    if (name.starts_with("ref") || name.find(":ref") != std::string_view::npos
+        || name.find("_ref") != std::string_view::npos)
         flags |= session::kReference;
-    if (name.find("jit") != std::string_view::npos || name.find("brg") != std::string_view::npos) flags |= session::kJit;
+    if (name.find("jit") != std::string_view::npos || name.find("brg") != std::string_view::npos)
+        flags |= session::kJit;
     return flags;
 }
 
@@ -46,7 +50,11 @@ public:
             m_out.note("torn-line", "lines of the library that are torn or cut were left out", linePlace(number, text));
             return;
         case LineKind::info:
-            if (m_info++ < kMaxInfo) m_out.addEnvironment(line.text.starts_with("oneDNN v") || line.text.starts_with("DNNL v") ? "library.onednn" : "onednn.info", line.text);
+            if (m_info++ < kMaxInfo)
+                m_out.addEnvironment(line.text.starts_with("oneDNN v") || line.text.starts_with("DNNL v")
+                                         ? "library.onednn"
+                                         : "onednn.info",
+                                     line.text);
             return;
         case LineKind::message:
             m_out.note("library-message", "checks and errors that the library reported", linePlace(number, line.text));
@@ -72,13 +80,15 @@ public:
             m_out.addSpan(track, placed);
         }
         if (!m_nested.empty())
-            m_out.note("nested-creation", "creations within another one that the log does not show were left out", {}, static_cast<int64_t>(m_nested.size()));
+            m_out.note("nested-creation", "creations within another one that the log does not show were left out", {},
+                       static_cast<int64_t>(m_nested.size()));
     }
 
 private:
     void add(const Line& line)
     {
-        const session::SpanKind kind = line.kind == LineKind::execution ? session::SpanKind::primitive : session::SpanKind::creation;
+        const session::SpanKind kind =
+            line.kind == LineKind::execution ? session::SpanKind::primitive : session::SpanKind::creation;
         session::SpanRecord span;
         span.label = labelOf(line, kind).value;
         span.duration = line.duration;
@@ -118,8 +128,9 @@ private:
 
     session::LabelId labelOf(const Line& line, session::SpanKind kind)
     {
-        const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", line.primitive, line.implementation, line.propagation,
-                                            line.memory, line.attributes, line.auxiliary, line.problem);
+        const std::string key =
+            fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", line.primitive, line.implementation, line.propagation,
+                        line.memory, line.attributes, line.auxiliary, line.problem);
         const auto [at, added] = m_primitives.try_emplace(key);
         if (added) {
             session::PrimitiveRow row;
@@ -190,7 +201,8 @@ base::Result<Imported> importOneDnn(Input& input, const ImportOptions& options, 
     std::optional<ImportProblem> problem;
     if (lines.error()) problem = problemOf(*lines.error());
     if (out.spanCount() == 0)
-        return base::fail(unusable(input, "no execution is logged in it; run the program with ONEDNN_VERBOSE=1", problem));
+        return base::fail(
+            unusable(input, "no execution is logged in it; run the program with ONEDNN_VERBOSE=1", problem));
     return out.finish(input, kFormat, problem);
 }
 

@@ -10,7 +10,7 @@ namespace stepscope::importers::onednn {
 namespace {
 
 constexpr std::array<std::string_view, 3> kMarkers{"onednn_verbose,", "dnnl_verbose,", "mkldnn_verbose,"};
-constexpr int kMilliseconds = 6;    // powers of ten to ns
+constexpr int kMilliseconds = 6;       // powers of ten to ns
 constexpr size_t kExecutionFields = 9; // engine to time
 
 // Where the first marker begins; `length` gets its length.
@@ -39,7 +39,8 @@ std::vector<std::string_view> split(std::string_view text)
 
 bool isNumber(std::string_view text)
 {
-    return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos && scaledDecimal(text, 0).has_value();
+    return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos
+        && scaledDecimal(text, 0).has_value();
 }
 
 std::string_view trimEnd(std::string_view text)
@@ -114,7 +115,8 @@ Line parseLine(std::string_view whole)
     }
     const bool execution = operation.starts_with("exec"), nested = operation.starts_with("create_nested"),
                creation = operation.starts_with("create") || (graph && operation.starts_with("compile"));
-    if (operation.ends_with(":check") || operation.ends_with(":dispatch") || operation.ends_with(":error") || operation == "error" || operation == "warn") {
+    if (operation.ends_with(":check") || operation.ends_with(":dispatch") || operation.ends_with(":error")
+        || operation == "error" || operation == "warn") {
         line.kind = LineKind::message;
         return line;
     }

@@ -11,13 +11,13 @@
 namespace stepscope::importers::onednn {
 
 enum class LineKind {
-    other,    // of the program
-    info,     // "info,oneDNN v3.7.0 (commit ...)": `text`
-    message,  // checks and errors of the library: `text`
+    other,   // of the program
+    info,    // "info,oneDNN v3.7.0 (commit ...)": `text`
+    message, // checks and errors of the library: `text`
     execution,
     creation,
-    nested,   // a creation within another one
-    bad,      // a line of the library that is torn or cut
+    nested, // a creation within another one
+    bad,    // a line of the library that is torn or cut
 };
 
 struct Line {

@@ -4,6 +4,7 @@
 #include "core/importers/perf_script_importer.h"
 #include "core/importers/profile_builder.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -83,18 +84,20 @@ base::Result<Imported> importPerfData(Input& input, const ImportOptions& options
         return base::fail(base::ErrorCode::unsupported, "this is perf.data of the format before Linux 3.0 (PERFFILE)",
                           {.file = input.path.string()}, "print it with `perf script` of that time and open the text");
     if (!isInstalled("perf"))
-        return base::fail(base::ErrorCode::unavailable, "perf.data is read with the program perf, which is not installed",
-                          {.file = input.path.string()},
-                          "install it (Debian: linux-perf), or run `perf script > out.txt` where it was recorded and open out.txt");
+        return base::fail(
+            base::ErrorCode::unavailable, "perf.data is read with the program perf, which is not installed",
+            {.file = input.path.string()},
+            "install it (Debian: linux-perf), or run `perf script > out.txt` where it was recorded and open out.txt");
     TemporaryFile unpacked;
     if (!input.plain() || input.path.empty())
-        if (const base::Status written = unpacked.write(*input.bytes, stop); !written) return base::fail(written.error());
+        if (const base::Status written = unpacked.write(*input.bytes, stop); !written)
+            return base::fail(written.error());
     const std::string file = unpacked.path().empty() ? std::filesystem::absolute(input.path).string() : unpacked.path();
 
-    // "+pid" adds to what perf prints for each kind of event; a list of fields would fail where one was not recorded. Inlined
-    // frames are left out because looking them up takes perf minutes.
-    base::Result<std::unique_ptr<ChildProcess>> perf
-        = ChildProcess::start({"perf", "script", "--force", "--ns", "--no-inline", "-F", "+pid", "-i", file}, stop);
+    // "+pid" adds to what perf prints for each kind of event; a list of fields would fail where one was not recorded.
+    // Inlined frames are left out because looking them up takes perf minutes.
+    base::Result<std::unique_ptr<ChildProcess>> perf =
+        ChildProcess::start({"perf", "script", "--force", "--ns", "--no-inline", "-F", "+pid", "-i", file}, stop);
     if (!perf) return base::fail(perf.error());
     Input text;
     text.path = input.path;
@@ -106,7 +109,8 @@ base::Result<Imported> importPerfData(Input& input, const ImportOptions& options
     base::Result<Imported> imported = importPerfScript(text, options, stop, progress);
     if (!imported && imported.error().code != base::ErrorCode::cancelled) {
         base::Error error = imported.error();
-        error.message = "perf script printed no sample" + (process.errorText().empty() ? std::string() : ": " + process.errorText());
+        error.message = "perf script printed no sample"
+            + (process.errorText().empty() ? std::string() : ": " + process.errorText());
         error.hint = "try `perf script -i FILE` in a terminal; a perf as new as the one that recorded may be needed";
         return base::fail(std::move(error));
     }

@@ -10,6 +10,7 @@ Detection detectPerfData(const Input& input);
 base::Result<Imported> importPerfData(Input& input, const ImportOptions& options, std::stop_token stop,
                                       const base::Progress& progress);
 
-inline constexpr Importer kPerfDataImporter{"perf-data", "perf.data, read with perf script", detectPerfData, importPerfData};
+inline constexpr Importer kPerfDataImporter{"perf-data", "perf.data, read with perf script", detectPerfData,
+                                            importPerfData};
 
 } // namespace stepscope::importers

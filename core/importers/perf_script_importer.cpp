@@ -5,6 +5,7 @@
 #include "core/importers/perf_script_lines.h"
 #include "core/importers/profile_builder.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -36,7 +37,8 @@ session::SeriesRow seriesOf(const perf::Header& header)
     row.name = event.empty() ? "samples" : std::string(event);
     row.timed = header.timed;
     if (!header.period) row.kind = session::SeriesKind::hits;
-    else if (name == "cpu-clock" || name == "task-clock") row = {row.name, "ns", session::SeriesKind::cpuTime, row.timed, false};
+    else if (name == "cpu-clock" || name == "task-clock")
+        row = {row.name, "ns", session::SeriesKind::cpuTime, row.timed, false};
     return row;
 }
 
@@ -172,7 +174,8 @@ private:
             m_payloads += m_out.tables().labels.size() - before;
             return label;
         }
-        m_out.note("tracepoint-fields", "tracepoints whose fields were left out because there are too many different ones");
+        m_out.note("tracepoint-fields",
+                   "tracepoints whose fields were left out because there are too many different ones");
         return {};
     }
 
@@ -199,7 +202,8 @@ private:
         m_out.addSample(m_series, m_sample);
     }
 
-    // The frames are innermost first. What is equal to the sample before, from the outermost on, is not looked up again.
+    // The frames are innermost first. What is equal to the sample before, from the outermost on, is not looked up
+    // again.
     session::StackId stackOf()
     {
         resolveInlined();
@@ -271,7 +275,8 @@ Detection detectPerfScript(const Input& input)
         if (header || (inSample && (perf::parseFrame(line) || perf::parsePlace(line)))) ++fitting;
     }
     if (headers == 0 || fitting * 5 < lines * 4) return {};
-    return {Confidence::likely, fmt::format("{} of the first {} lines are headers and frames of perf script", fitting, lines)};
+    return {Confidence::likely,
+            fmt::format("{} of the first {} lines are headers and frames of perf script", fitting, lines)};
 }
 
 base::Result<Imported> importPerfScript(Input& input, const ImportOptions& options, std::stop_token stop,

@@ -112,7 +112,8 @@ std::optional<Header> parseHeader(std::string_view line)
         }
         // Printed without time stamps: the processor stands before the event.
         if (isProcessor(word) && parseThread(line.substr(0, at), header) && !header.comm.empty()
-            && parseEvent(line.substr(at + word.size()), header) && !header.event.empty() && !isTimeStamp(firstWord(trim(line.substr(at + word.size())))))
+            && parseEvent(line.substr(at + word.size()), header) && !header.event.empty()
+            && !isTimeStamp(firstWord(trim(line.substr(at + word.size())))))
             return header;
         at += word.size();
     }
@@ -144,7 +145,8 @@ std::optional<Frame> parseFrame(std::string_view line)
     frame.inlined = frame.module == "inlined";
     if (frame.inlined) frame.module = {};
     const size_t plus = rest.rfind("+0x");
-    if (plus != std::string_view::npos && plus > 0 && std::all_of(rest.begin() + static_cast<std::ptrdiff_t>(plus) + 3, rest.end(), isHex))
+    if (plus != std::string_view::npos && plus > 0
+        && std::all_of(rest.begin() + static_cast<std::ptrdiff_t>(plus) + 3, rest.end(), isHex))
         rest = rest.substr(0, plus);
     frame.function = rest.empty() ? std::string_view("[unknown]") : rest;
     return frame;
@@ -168,13 +170,15 @@ uint32_t frameFlags(const Frame& frame)
     const std::string_view module = frame.module;
     if (module.empty() || module == "[unknown]") return flags;
     if (module.front() == '[') {
-        const bool user = module == "[vdso]" || module == "[vsyscall]" || module == "[heap]" || module.starts_with("[stack")
-            || module.starts_with("[anon");
+        const bool user = module == "[vdso]" || module == "[vsyscall]" || module == "[heap]"
+            || module.starts_with("[stack") || module.starts_with("[anon");
         return user ? flags : flags | session::kKernelMode;
     }
-    if (module.ends_with(".ko") || module.find(".ko.") != std::string_view::npos || module.find("vmlinux") != std::string_view::npos)
+    if (module.ends_with(".ko") || module.find(".ko.") != std::string_view::npos
+        || module.find("vmlinux") != std::string_view::npos)
         return flags | session::kKernelMode;
-    if (module.starts_with("/tmp/perf-") || module.starts_with("//anon") || module.find("jitted-") != std::string_view::npos)
+    if (module.starts_with("/tmp/perf-") || module.starts_with("//anon")
+        || module.find("jitted-") != std::string_view::npos)
         return flags | session::kGenerated;
     const bool library = module.ends_with(".so") || module.find(".so.") != std::string_view::npos;
     return flags | uint32_t{library ? session::kLibraryCode : session::kOwnCode};

@@ -10,8 +10,8 @@
 
 namespace stepscope::importers::perf {
 
-// "V8 Worker 3 4021/4055 [003]   100.000100:     250000 cycles:u: REST". The thread's name may hold anything, so the line
-// is read outwards from the time stamp.
+// "V8 Worker 3 4021/4055 [003]   100.000100:     250000 cycles:u: REST". The thread's name may hold anything, so the
+// line is read outwards from the time stamp.
 struct Header {
     std::string_view comm;
     int64_t pid = 0; // 0 when only the thread's number is given

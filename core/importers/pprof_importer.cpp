@@ -30,7 +30,8 @@ struct Value {
 
 session::SeriesKind kindOf(std::string_view type, std::string_view unit)
 {
-    const bool space = type.ends_with("_space") || type == "space", objects = type.ends_with("_objects") || type == "objects";
+    const bool space = type.ends_with("_space") || type == "space",
+               objects = type.ends_with("_objects") || type == "objects";
     if (type == "cpu" && unit == "nanoseconds") return session::SeriesKind::cpuTime;
     if (type == "wall") return session::SeriesKind::wallTime;
     if (space && unit == "bytes") return session::SeriesKind::allocatedBytes;
@@ -56,7 +57,8 @@ public:
             else m_out.note("broken-sample", "samples that are malformed were left out", fmt::format("sample {}", i));
         }
         for (const auto& [field, count] : unknown)
-            m_out.note("unknown-field", "fields that profile.proto does not have were skipped", fmt::format("field {}", field), count);
+            m_out.note("unknown-field", "fields that profile.proto does not have were skipped",
+                       fmt::format("field {}", field), count);
         addEnvironment();
         return true;
     }
@@ -78,7 +80,8 @@ private:
         // default_sample_type is an index of the string table that names a type; 0 means the last type.
         size_t shown = m_profile.sampleTypes.empty() ? 0 : m_profile.sampleTypes.size() - 1;
         for (size_t i = 0; i < m_profile.sampleTypes.size(); ++i)
-            if (m_profile.defaultType != 0 && m_profile.text(m_profile.sampleTypes[i].type) == m_profile.text(m_profile.defaultType)) {
+            if (m_profile.defaultType != 0
+                && m_profile.text(m_profile.sampleTypes[i].type) == m_profile.text(m_profile.defaultType)) {
                 shown = i;
                 break;
             }
@@ -101,7 +104,8 @@ private:
     void addSample(size_t index, const pprof::Sample& sample)
     {
         if (sample.values.size() != m_values.size())
-            m_out.note("values-differ", "samples with another number of values than there are types; missing ones count as 0",
+            m_out.note("values-differ",
+                       "samples with another number of values than there are types; missing ones count as 0",
                        fmt::format("sample {}: {} values, {} types", index, sample.values.size(), m_values.size()));
         session::SampleRecord record;
         record.track = m_track;
@@ -141,8 +145,8 @@ private:
         if (!frames.empty()) return frames;
         const pprof::Location& location = m_profile.locations[index];
         const auto mapping = m_mappings.find(location.mapping);
-        const std::string_view module
-            = mapping == m_mappings.end() ? std::string_view() : m_profile.text(m_profile.mappings[mapping->second].file);
+        const std::string_view module =
+            mapping == m_mappings.end() ? std::string_view() : m_profile.text(m_profile.mappings[mapping->second].file);
         const bool library = module.find(".so") != std::string_view::npos;
         const uint32_t flags = library ? uint32_t{session::kLibraryCode} : 0u;
         for (size_t i = location.lines.size(); i-- > 0;) {
@@ -162,7 +166,8 @@ private:
                                          i + 1 < location.lines.size() ? flags | session::kInlined : flags));
         }
         if (frames.empty()) // not symbolised
-            frames.push_back(m_out.frame(fmt::format("0x{:x}", location.address), module, {}, 0, flags, location.address));
+            frames.push_back(
+                m_out.frame(fmt::format("0x{:x}", location.address), module, {}, 0, flags, location.address));
         return frames;
     }
 
@@ -182,10 +187,12 @@ private:
     void addEnvironment()
     {
         if (m_profile.timeNanos != 0) m_out.addEnvironment("pprof.time_ns", std::to_string(m_profile.timeNanos));
-        if (m_profile.durationNanos != 0) m_out.addEnvironment("pprof.duration_ns", std::to_string(m_profile.durationNanos));
+        if (m_profile.durationNanos != 0)
+            m_out.addEnvironment("pprof.duration_ns", std::to_string(m_profile.durationNanos));
         if (m_profile.period != 0)
-            m_out.addEnvironment("pprof.period", fmt::format("{} {} {}", m_profile.period, m_profile.text(m_profile.periodType.type),
-                                                             m_profile.text(m_profile.periodType.unit)));
+            m_out.addEnvironment("pprof.period",
+                                 fmt::format("{} {} {}", m_profile.period, m_profile.text(m_profile.periodType.type),
+                                             m_profile.text(m_profile.periodType.unit)));
         for (const int64_t comment : m_profile.comments)
             m_out.addEnvironment("pprof.comment", m_profile.text(comment));
     }
@@ -216,7 +223,8 @@ base::Result<Imported> importPprof(Input& input, const ImportOptions& options, s
     if (!problem && profile.brokenAt)
         problem = ImportProblem{"broken-message", static_cast<int64_t>(*profile.brokenAt), -1, -1,
                                 "a field that is cut or no protocol buffer"};
-    if (profile.sampleTypes.empty()) return base::fail(unusable(input, "no type of sample is described in it", problem));
+    if (profile.sampleTypes.empty())
+        return base::fail(unusable(input, "no type of sample is described in it", problem));
     ProfileBuilder out(options);
     PprofReader reader(out, profile);
     if (!reader.read(stop)) return base::fail(cancelledError());

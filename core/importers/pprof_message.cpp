@@ -60,7 +60,8 @@ Label label(std::string_view bytes, Unknown& unknown)
 {
     Label result;
     pbf_reader reader = readerOf(bytes);
-    while (reader.next()) switch (reader.tag()) {
+    while (reader.next())
+        switch (reader.tag()) {
         case 1: number(reader, result.key, unknown); break;
         case 2: number(reader, result.text, unknown); break;
         case 3: number(reader, result.number, unknown); break;
@@ -74,13 +75,18 @@ Mapping mapping(std::string_view bytes, Unknown& unknown)
 {
     Mapping result;
     pbf_reader reader = readerOf(bytes);
-    while (reader.next()) switch (reader.tag()) {
+    while (reader.next())
+        switch (reader.tag()) {
         case 1: number(reader, result.id, unknown); break;
         case 2: number(reader, result.start, unknown); break;
         case 3: number(reader, result.limit, unknown); break;
         case 4: number(reader, result.offset, unknown); break;
         case 5: number(reader, result.file, unknown); break;
-        case 6: case 7: case 8: case 9: case 10: reader.skip(); break; // build id and what is known of its functions
+        case 6:
+        case 7:
+        case 8:
+        case 9:
+        case 10: reader.skip(); break; // build id and what is known of its functions
         default: skipUnknown(reader, unknown);
         }
     return result;
@@ -90,7 +96,8 @@ Location location(std::string_view bytes, Unknown& unknown)
 {
     Location result;
     pbf_reader reader = readerOf(bytes);
-    while (reader.next()) switch (reader.tag()) {
+    while (reader.next())
+        switch (reader.tag()) {
         case 1: number(reader, result.id, unknown); break;
         case 2: number(reader, result.mapping, unknown); break;
         case 3: number(reader, result.address, unknown); break;
@@ -119,7 +126,8 @@ Function function(std::string_view bytes, Unknown& unknown)
 {
     Function result;
     pbf_reader reader = readerOf(bytes);
-    while (reader.next()) switch (reader.tag()) {
+    while (reader.next())
+        switch (reader.tag()) {
         case 1: number(reader, result.id, unknown); break;
         case 2: number(reader, result.name, unknown); break;
         case 3: number(reader, result.systemName, unknown); break;
@@ -146,7 +154,9 @@ void readField(pbf_reader& reader, Profile& profile)
     case 4: profile.locations.push_back(location(viewOf(reader.get_view()), unknown)); break;
     case 5: profile.functions.push_back(function(viewOf(reader.get_view()), unknown)); break;
     case 6: profile.strings.push_back(viewOf(reader.get_view())); break;
-    case 7: case 8: case 15: reader.skip(); break; // drop_frames, keep_frames, doc_url
+    case 7:
+    case 8:
+    case 15: reader.skip(); break; // drop_frames, keep_frames, doc_url
     case 9: number(reader, profile.timeNanos, unknown); break;
     case 10: number(reader, profile.durationNanos, unknown); break;
     case 11: profile.periodType = valueType(viewOf(reader.get_view()), unknown); break;
@@ -173,7 +183,8 @@ bool isSmallValueType(std::string_view bytes)
 
 std::string_view Profile::text(int64_t index) const
 {
-    return index >= 0 && static_cast<uint64_t>(index) < strings.size() ? strings[static_cast<size_t>(index)] : std::string_view();
+    return index >= 0 && static_cast<uint64_t>(index) < strings.size() ? strings[static_cast<size_t>(index)]
+                                                                       : std::string_view();
 }
 
 Profile readProfile(std::string_view bytes)

@@ -3,6 +3,7 @@
 #include "core/importers/text_encoding.h"
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ using session::TimeNs;
 namespace {
 
 constexpr size_t kPlaces = 5;
-constexpr TimeNs kTimeLimit = TimeNs{1} << 61;    // about 73 years; sums of two still fit
+constexpr TimeNs kTimeLimit = TimeNs{1} << 61; // about 73 years; sums of two still fit
 constexpr int64_t kWeightLimit = int64_t{1} << 56;
 constexpr size_t kPlaceText = 80;
 
@@ -109,7 +110,8 @@ session::SeriesId ProfileBuilder::addSeries(const session::SeriesRow& series)
 
 void ProfileBuilder::addSample(session::SeriesId series, const session::SampleRecord& sample)
 {
-    if (sample.time >= kTimeLimit || sample.time <= -kTimeLimit || sample.weight >= kWeightLimit || sample.weight <= -kWeightLimit) {
+    if (sample.time >= kTimeLimit || sample.time <= -kTimeLimit || sample.weight >= kWeightLimit
+        || sample.weight <= -kWeightLimit) {
         note("absurd-sample", "samples with an impossible time or weight were left out");
         return;
     }
@@ -129,7 +131,8 @@ void ProfileBuilder::addSpan(session::TrackId track, const session::SpanRecord& 
 
 void ProfileBuilder::addEnvironment(std::string_view key, std::string_view value)
 {
-    if (!value.empty()) m_builder.addEnvironment({std::string(key), isUtf8(value) ? std::string(value) : repairUtf8(value)});
+    if (!value.empty())
+        m_builder.addEnvironment({std::string(key), isUtf8(value) ? std::string(value) : repairUtf8(value)});
 }
 
 void ProfileBuilder::note(std::string_view code, std::string_view message, std::string place, int64_t count)
@@ -199,7 +202,8 @@ void ProfileBuilder::emitNotes()
     for (const std::string& code : m_noteOrder) {
         const Note& note = m_notes.find(code)->second;
         session::QualityRow row{code, note.count, fmt::format("{}: {}.", note.message, note.count), {}};
-        if (!row.message.empty()) row.message[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(row.message[0])));
+        if (!row.message.empty())
+            row.message[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(row.message[0])));
         for (const std::string& place : note.places)
             row.places += (row.places.empty() ? "" : "; ") + place;
         m_builder.addQuality(row);
@@ -215,8 +219,8 @@ Imported ProfileBuilder::finish(const Input& input, std::string_view format, std
     addImportRows(tables(), input, format);
     addEnvironment("import.origin_ns", std::to_string(origin));
     if (problem) addProblemRow(tables(), *problem);
-    session::EventBuilder::Finished spans
-        = m_events.finish(tables().tracks, tables().labels.size(), origin - m_options.clockOffset, {});
+    session::EventBuilder::Finished spans =
+        m_events.finish(tables().tracks, tables().labels.size(), origin - m_options.clockOffset, {});
     for (const session::QualityRow& row : session::eventQuality(spans))
         m_builder.addQuality(row);
 
@@ -243,7 +247,8 @@ base::Result<WholeText> readBytes(Input& input, std::stop_token stop, const base
         if (stop.stop_requested()) return base::fail(cancelledError());
         const size_t held = whole.text.size();
         if (held >= limit)
-            return base::fail(base::ErrorCode::unsupported, fmt::format("the file holds more than {} bytes, too much for this format", limit),
+            return base::fail(base::ErrorCode::unsupported,
+                              fmt::format("the file holds more than {} bytes, too much for this format", limit),
                               {.file = input.path.string()}, "cut it into smaller files, or record for a shorter time");
         if (whole.text.capacity() < held + kWindow) whole.text.reserve(std::max(held * 2, held + 2 * kWindow));
         whole.text.resize(held + kWindow);
@@ -284,7 +289,10 @@ base::Error cancelledError() { return {base::ErrorCode::cancelled, "cancelled", 
 
 base::Error unusable(const Input& input, std::string message, const std::optional<ImportProblem>& problem)
 {
-    base::Error error{base::ErrorCode::wrongFormat, std::move(message), {.file = input.path.empty() ? input.name : input.path.string()}, {}};
+    base::Error error{base::ErrorCode::wrongFormat,
+                      std::move(message),
+                      {.file = input.path.empty() ? input.name : input.path.string()},
+                      {}};
     if (problem) {
         error.where.byte = problem->byteOffset;
         error.message += ": " + problem->message;

@@ -1,7 +1,7 @@
 // ProfileBuilder: what importers of profiles share around a SessionBuilder: clean text, frames and stacks, tracks, the
 // range to load, the origin of times, and the count of everything that was skipped or repaired.
-// Owner: core/importers. Thread: one at a time. Units: ns, as absolute as the file has them; finish() moves the session's
-// origin to the first event and tells it in the environment row "import.origin_ns".
+// Owner: core/importers. Thread: one at a time. Units: ns, as absolute as the file has them; finish() moves the
+// session's origin to the first event and tells it in the environment row "import.origin_ns".
 #pragma once
 
 #include "core/importers/importer.h"
@@ -36,8 +36,8 @@ public:
     void addSpan(session::TrackId track, const session::SpanRecord& span);
     void addEnvironment(std::string_view key, std::string_view value);
 
-    // Counts something skipped or repaired. `message` says what happens to such things ("lines without a count were left
-    // out"); the places of the first few are kept.
+    // Counts something skipped or repaired. `message` says what happens to such things ("lines without a count were
+    // left out"); the places of the first few are kept.
     void note(std::string_view code, std::string_view message, std::string place = {}, int64_t count = 1);
     int64_t noted(std::string_view code) const;
 
@@ -68,7 +68,7 @@ private:
     session::SessionBuilder m_builder;
     StackTable m_stacks;
     session::EventBuilder m_events;
-    std::vector<base::HugeVector<session::SampleRecord>> m_samples;     // per series
+    std::vector<base::HugeVector<session::SampleRecord>> m_samples; // per series
     std::map<std::string, Note, std::less<>> m_notes;
     std::vector<std::string> m_noteOrder;
     uint64_t m_sampleCount = 0;

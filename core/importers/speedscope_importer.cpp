@@ -5,6 +5,7 @@
 #include "core/importers/profile_builder.h"
 #include "core/importers/whole_weights.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -142,7 +143,9 @@ private:
     session::SeriesId seriesOf(int64_t index, const ProfileText& profile)
     {
         const bool shared = profile.unit.time || !profile.series.empty();
-        const std::string name = !profile.series.empty() ? profile.series : profile.unit.time ? std::string("time") : profile.name;
+        const std::string name = !profile.series.empty() ? profile.series
+            : profile.unit.time                          ? std::string("time")
+                                                         : profile.name;
         const auto known = shared ? m_series.find(name) : m_series.end();
         if (known != m_series.end()) {
             m_out.tables().series[known->second.index()].isDefault |= index == m_active;
@@ -158,7 +161,8 @@ private:
         return id;
     }
 
-    // ---- evented -----------------------------------------------------------------------------------------------------
+    // ---- evented
+    // -----------------------------------------------------------------------------------------------------
 
     struct Event {
         bool open = false;
@@ -186,7 +190,8 @@ private:
             if (type != "O" && type != "C") reason = fmt::format("{}/type = \"{}\"", here, type);
             else if (!at) reason = fmt::format("{}/at is no number", here);
             else if (!frame || *frame < 0 || static_cast<size_t>(*frame) >= m_frames.size())
-                reason = frame ? fmt::format("{}/frame = {}, frames {}", here, *frame, m_frames.size()) : here + "/frame is no number";
+                reason = frame ? fmt::format("{}/frame = {}, frames {}", here, *frame, m_frames.size())
+                               : here + "/frame is no number";
             if (!reason.empty()) return false;
             events.push_back({type == "O", static_cast<size_t>(*frame), *at});
         }
@@ -228,8 +233,10 @@ private:
             while (level > 0 && open[level - 1] != event.frame)
                 --level;
             if (level != open.size() || level == 0)
-                m_out.note("wrong-close", "frames were closed that are not the innermost open one; what was open within was closed with them",
-                           fmt::format("/profiles/{}/events/{}", index, i));
+                m_out.note(
+                    "wrong-close",
+                    "frames were closed that are not the innermost open one; what was open within was closed with them",
+                    fmt::format("/profiles/{}/events/{}", index, i));
             if (level == 0) continue;
             while (open.size() >= level) {
                 good.push_back({false, open.back(), event.at});
@@ -256,7 +263,8 @@ private:
                 spans.push_back({event.at, 0, m_labels[event.frame].value, -1});
             } else {
                 session::SpanRecord& span = spans[open.back()];
-                if (__builtin_sub_overflow(event.at, span.start, &span.duration)) span.duration = -1; // counted by addSpan
+                if (__builtin_sub_overflow(event.at, span.start, &span.duration))
+                    span.duration = -1; // counted by addSpan
                 open.pop_back();
             }
         }
@@ -277,13 +285,16 @@ private:
             const bool overflow = i > 0 && __builtin_sub_overflow(events[i].at, events[i - 1].at, &sample.weight);
             if (i > 0 && !overflow && sample.weight > 0) m_out.addSample(series, sample);
             if (!events[i].open) open.pop_back();
-            else open.push_back(m_out.stack(open.empty() ? session::StackId{} : open.back(), m_frames[events[i].frame]));
+            else
+                open.push_back(m_out.stack(open.empty() ? session::StackId{} : open.back(), m_frames[events[i].frame]));
         }
     }
 
-    // ---- sampled -----------------------------------------------------------------------------------------------------
+    // ---- sampled
+    // -----------------------------------------------------------------------------------------------------
 
-    bool readStacks(int64_t index, const ProfileText& profile, std::vector<session::StackId>& stacks, std::string& reason)
+    bool readStacks(int64_t index, const ProfileText& profile, std::vector<session::StackId>& stacks,
+                    std::string& reason)
     {
         JsonPull json(m_text, profile.samples);
         for (bool in = json.enterArray(); in && json.nextElement();) {
@@ -293,7 +304,8 @@ private:
                 const std::optional<int64_t> frame = json.integer();
                 if (json.problem()) break;
                 if (!frame || *frame < 0 || static_cast<size_t>(*frame) >= m_frames.size()) {
-                    reason = fmt::format("/profiles/{}/samples/{}/{} = {}, frames {}", index, stacks.size(), level, frame.value_or(-1), m_frames.size());
+                    reason = fmt::format("/profiles/{}/samples/{}/{} = {}, frames {}", index, stacks.size(), level,
+                                         frame.value_or(-1), m_frames.size());
                     return false;
                 }
                 stack = m_out.stack(stack, m_frames[static_cast<size_t>(*frame)]);
@@ -318,7 +330,9 @@ private:
         for (bool in = json.enterArray(); in && json.nextElement();) {
             const std::optional<int64_t> weight = whole.take(json.scalar(), profile.unit.shift);
             if (json.problem()) break;
-            if (!weight) m_out.note("bad-weight", "weights that are no numbers count as 0", fmt::format("/profiles/{}/weights/{}", index, weights.size()));
+            if (!weight)
+                m_out.note("bad-weight", "weights that are no numbers count as 0",
+                           fmt::format("/profiles/{}/weights/{}", index, weights.size()));
             weights.push_back(weight.value_or(0));
         }
         if (profile.weights.empty()) weights.assign(stacks.size(), 1);
@@ -327,7 +341,8 @@ private:
             return;
         }
         if (!profile.unit.time && whole.rounded() > 0)
-            m_out.note("rounded-weight", "weights with a fraction were rounded so that their sum stays right", {}, whole.rounded());
+            m_out.note("rounded-weight", "weights with a fraction were rounded so that their sum stays right", {},
+                       whole.rounded());
         const session::TrackId track = trackOf(profile);
         const session::SeriesId series = seriesOf(index, profile);
         session::SampleRecord sample;
@@ -362,9 +377,11 @@ Detection detectSpeedscope(const Input& input)
         profiles = profiles || key == "profiles";
         return found.confidence == Confidence::no;
     });
-    if (found.confidence == Confidence::no && profiles && shared) found = {Confidence::likely, "keys \"shared\" and \"profiles\""};
+    if (found.confidence == Confidence::no && profiles && shared)
+        found = {Confidence::likely, "keys \"shared\" and \"profiles\""};
     // The schema may stand behind megabytes of profiles.
-    if (found.confidence == Confidence::no && input.name.ends_with(".speedscope.json") && input.head.find('{') != std::string::npos)
+    if (found.confidence == Confidence::no && input.name.ends_with(".speedscope.json")
+        && input.head.find('{') != std::string::npos)
         found = {Confidence::name, "the file's name ends in .speedscope.json"};
     return found;
 }

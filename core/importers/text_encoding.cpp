@@ -36,7 +36,7 @@ uint32_t unitAt(std::string_view bytes, size_t at, bool bigEndian)
 
 // What may follow a lead byte, by the table of well-formed sequences in the Unicode standard (3.9, table 3-7).
 struct Sequence {
-    int length = 0; // 0: no lead byte
+    int length = 0;                   // 0: no lead byte
     unsigned low = 0x80, high = 0xbf; // of the second byte
 };
 

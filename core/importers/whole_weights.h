@@ -1,5 +1,5 @@
-// WholeWeights: turns weights with fractions into whole numbers whose running sum stays within half a unit of the true one.
-// Owner: core/importers. Thread: one at a time.
+// WholeWeights: turns weights with fractions into whole numbers whose running sum stays within half a unit of the true
+// one. Owner: core/importers. Thread: one at a time.
 #pragma once
 
 #include "core/importers/decimal_text.h"
@@ -18,7 +18,8 @@ public:
         constexpr int64_t kPart = 1'000'000; // fractions are kept to a millionth of a unit
         const std::optional<int64_t> whole = scaledDecimal(text, shift);
         const std::optional<int64_t> parts = scaledDecimal(text, shift + 6);
-        if (!whole || !parts || *whole * kPart == *parts) return whole; // whole already, or too large for fractions to matter
+        if (!whole || !parts || *whole * kPart == *parts)
+            return whole; // whole already, or too large for fractions to matter
         ++m_rounded;
         const int64_t sum = *parts + m_carry;
         const int64_t result = (sum >= 0 ? sum + kPart / 2 : sum - kPart / 2) / kPart;

@@ -1,5 +1,5 @@
-// What loading profiles of other tools costs: text of perf script and collapsed stacks, beside the bare reading of the same
-// bytes. The files are made here: stacks of a program of some thousand functions.
+// What loading profiles of other tools costs: text of perf script and collapsed stacks, beside the bare reading of the
+// same bytes. The files are made here: stacks of a program of some thousand functions.
 //
 //   bench_load_profiles [MEGABYTES]     of perf script text; default 204, with 2.7 MB of collapsed stacks
 #include "core/importers/importer.h"
@@ -44,7 +44,9 @@ class Stacks {
 public:
     const std::vector<int>& next()
     {
-        const size_t keep = m_frames.empty() ? 0 : std::uniform_int_distribution<size_t>(m_frames.size() / 2, m_frames.size())(m_random);
+        const size_t keep = m_frames.empty()
+            ? 0
+            : std::uniform_int_distribution<size_t>(m_frames.size() / 2, m_frames.size())(m_random);
         m_frames.resize(keep);
         const int depth = std::uniform_int_distribution<int>(15, 45)(m_random);
         while (static_cast<int>(m_frames.size()) < depth) {
@@ -60,7 +62,10 @@ private:
     std::vector<int> m_frames; // outermost first
 };
 
-std::string functionName(int number) { return "stepscope::layers::Convolution<float>::run" + std::to_string(number) + "(Tensor const&)"; }
+std::string functionName(int number)
+{
+    return "stepscope::layers::Convolution<float>::run" + std::to_string(number) + "(Tensor const&)";
+}
 
 void writePerfScript(const fs::path& path, size_t bytes)
 {
@@ -71,13 +76,15 @@ void writePerfScript(const fs::path& path, size_t bytes)
     for (int64_t sample = 0; written < bytes; ++sample) {
         const std::vector<int>& frames = stacks.next();
         char head[160];
-        std::snprintf(head, sizeof head, "worker %d 4021/%d [%03d] %lld.%06lld:    1001001 cpu-clock: \n", static_cast<int>(sample % 4), static_cast<int>(4055 + sample % 4),
-                      static_cast<int>(sample % 8), static_cast<long long>(1000 + sample / 4000), static_cast<long long>(sample % 4000 * 250));
+        std::snprintf(head, sizeof head, "worker %d 4021/%d [%03d] %lld.%06lld:    1001001 cpu-clock: \n",
+                      static_cast<int>(sample % 4), static_cast<int>(4055 + sample % 4), static_cast<int>(sample % 8),
+                      static_cast<long long>(1000 + sample / 4000), static_cast<long long>(sample % 4000 * 250));
         text = head;
         for (size_t i = frames.size(); i-- > 0;) {
             char place[40];
             std::snprintf(place, sizeof place, "\t%16llx ", 0x401000ll + frames[i] * 64 + 4 * (sample % 3));
-            text += place + functionName(frames[i]) + (frames[i] % 3 == 0 ? "+0x1b (/usr/lib/libnetwork.so.2)\n" : "+0x8 (/opt/train/bin/train)\n");
+            text += place + functionName(frames[i])
+                + (frames[i] % 3 == 0 ? "+0x1b (/usr/lib/libnetwork.so.2)\n" : "+0x8 (/opt/train/bin/train)\n");
         }
         text += '\n';
         written += text.size();
@@ -113,7 +120,8 @@ void measure(const char* what, const fs::path& path)
         for (;;) {
             const base::Result<size_t> got = input->bytes->read(buffer);
             if (!got || *got == 0) break;
-            lines += static_cast<size_t>(std::count(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(*got), '\n'));
+            lines += static_cast<size_t>(
+                std::count(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(*got), '\n'));
         }
         bare = std::min(bare, seconds(CLOCK_PROCESS_CPUTIME_ID) - begin);
         begin = seconds(CLOCK_PROCESS_CPUTIME_ID);
@@ -127,7 +135,8 @@ void measure(const char* what, const fs::path& path)
         }
         samples = imported->session->sampleCount();
     }
-    std::printf("%-22s %7.1f MB %8zu samples: %6.3f s (%.3f s CPU), reading alone %.3f s CPU, peak %.0f MB\n", what, megabytes, samples, wall, cpu, bare, peakMegabytes());
+    std::printf("%-22s %7.1f MB %8zu samples: %6.3f s (%.3f s CPU), reading alone %.3f s CPU, peak %.0f MB\n", what,
+                megabytes, samples, wall, cpu, bare, peakMegabytes());
 }
 
 } // namespace

@@ -45,11 +45,14 @@ class TestExportsReadBack : public QObject {
     {
         std::map<std::string, std::pair<int64_t, int64_t>> totals;
         const session::SpanTable& spans = session.spans();
-        const auto name = [&](size_t row) { return std::string(session.string(session.labels()[spans.label[row]].name)); };
+        const auto name = [&](size_t row) {
+            return std::string(session.string(session.labels()[spans.label[row]].name));
+        };
         for (size_t row = 0; row < spans.size(); ++row) {
             totals[name(row)].first += spans.duration[row];
             totals[name(row)].second += spans.duration[row];
-            if (spans.parent[row] != session::SpanTable::kNoParent) totals[name(spans.parent[row])].second -= spans.duration[row];
+            if (spans.parent[row] != session::SpanTable::kNoParent)
+                totals[name(spans.parent[row])].second -= spans.duration[row];
         }
         return totals;
     }
@@ -62,9 +65,13 @@ class TestExportsReadBack : public QObject {
         session::Track lane{"main \"thread\"", 7, session::TrackKind::thread, 42, "train"};
         lane.lane = 1;
         builder.addTrack(lane);
-        const auto label = [&](const char* name, session::SpanKind kind) { return builder.internLabel({builder.intern(name), kind, session::Phase::none, {}, {}}).value; };
-        const uint32_t step = label("step", session::SpanKind::step), gemm = label("gemm<float>\n\\x", session::SpanKind::kernel);
-        const session::SpanRecord first[] = {{1'234'567, 500'001, step, 0}, {1'300'000, 100'003, gemm, 0}, {2'000'000, 5, step, 1}};
+        const auto label = [&](const char* name, session::SpanKind kind) {
+            return builder.internLabel({builder.intern(name), kind, session::Phase::none, {}, {}}).value;
+        };
+        const uint32_t step = label("step", session::SpanKind::step),
+                       gemm = label("gemm<float>\n\\x", session::SpanKind::kernel);
+        const session::SpanRecord first[] = {
+            {1'234'567, 500'001, step, 0}, {1'300'000, 100'003, gemm, 0}, {2'000'000, 5, step, 1}};
         const session::SpanRecord second[] = {{1'400'000, 999'999, gemm, -1}};
         builder.addSpans(session::TrackId(0u), first);
         builder.addSpans(session::TrackId(1u), second);
@@ -80,14 +87,17 @@ private slots:
         QTest::addColumn<QString>("file");
         QTest::addColumn<QString>("format");
         QTest::addColumn<QString>("ending");
-        for (const char* file : {"37-perf-comm-with-spaces/input.perf", "39-perf-two-events/input.perf", "41-perf-inlined/input.perf",
-                                 "44-folded-odd-lines/input.folded", "46-folded-semicolons/input.folded", "51-pprof-raw-and-unpacked/input.pb",
-                                 "52-pprof-default-type/input.pb.gz", "54-pprof-negative-values/input.pb", "57-cpuprofile-delta-meaning/input.cpuprofile",
-                                 "61-gecko-weights-and-deltas/input.json", "62-callgrind-relative-positions/input.callgrind",
-                                 "69-recursion-over-100-percent/input.folded", "75-very-deep-stack/input.folded.gz"})
+        for (const char* file :
+             {"37-perf-comm-with-spaces/input.perf", "39-perf-two-events/input.perf", "41-perf-inlined/input.perf",
+              "44-folded-odd-lines/input.folded", "46-folded-semicolons/input.folded",
+              "51-pprof-raw-and-unpacked/input.pb", "52-pprof-default-type/input.pb.gz",
+              "54-pprof-negative-values/input.pb", "57-cpuprofile-delta-meaning/input.cpuprofile",
+              "61-gecko-weights-and-deltas/input.json", "62-callgrind-relative-positions/input.callgrind",
+              "69-recursion-over-100-percent/input.folded", "75-very-deep-stack/input.folded.gz"})
             for (const char* format : {"collapsed folded", "pprof pb", "pprof pb.gz", "speedscope speedscope.json"}) {
                 const QString name = QString(format).section(' ', 0, 0), ending = QString(format).section(' ', 1);
-                QTest::newRow(qPrintable(QString(file).section('-', 0, 0) + " " + ending)) << QString(file) << name << ending;
+                QTest::newRow(qPrintable(QString(file).section('-', 0, 0) + " " + ending))
+                    << QString(file) << name << ending;
             }
     }
     void sampledSessionsKeepTheirTotals()
@@ -105,11 +115,16 @@ private slots:
         if (all) QCOMPARE(after->series().size(), before->series().size());
         for (size_t i = 0; i < before->series().size(); ++i) {
             if (!all && !before->series()[i].isDefault) continue;
-            const session::SeriesId other = all ? support::seriesNamed(*after, before->series()[i].name) : session::SeriesId(0u);
+            const session::SeriesId other =
+                all ? support::seriesNamed(*after, before->series()[i].name) : session::SeriesId(0u);
             QVERIFY(other.valid());
-            if (all) QCOMPARE(after->series()[other.index()].unit, format == "speedscope" && before->series()[i].unit == "furlongs" ? std::string() : before->series()[i].unit);
+            if (all)
+                QCOMPARE(after->series()[other.index()].unit,
+                         format == "speedscope" && before->series()[i].unit == "furlongs" ? std::string()
+                                                                                          : before->series()[i].unit);
             if (all) QCOMPARE(after->series()[other.index()].isDefault, before->series()[i].isDefault);
-            const SampleTotals old = support::sampleTotals(*before, session::SeriesId(i)), now = support::sampleTotals(*after, other);
+            const SampleTotals old = support::sampleTotals(*before, session::SeriesId(i)),
+                               now = support::sampleTotals(*after, other);
             QCOMPARE(now.total, old.total);
             QCOMPARE(now.maxDepth, old.maxDepth);
             std::map<std::string, int64_t> self = old.self, inclusive = old.inclusive;
@@ -138,7 +153,8 @@ private slots:
         for (int i = 0; i < 2; ++i) {
             session = open(exported(*session, "", "folded"));
             QVERIFY(session);
-            QCOMPARE(support::sampleTotals(*session, session::SeriesId(0u)).stacks, (std::vector<std::vector<std::string>>{{"Lorg/demo/Ctx:::run next"}}));
+            QCOMPARE(support::sampleTotals(*session, session::SeriesId(0u)).stacks,
+                     (std::vector<std::vector<std::string>>{{"Lorg/demo/Ctx:::run next"}}));
         }
     }
 
@@ -181,12 +197,15 @@ private slots:
 
     void chromeTracesAreStrictJson()
     {
-        for (const session::SessionPtr& session : {spanSession(), open(support::casePath("39-perf-two-events/input.perf"))}) {
+        for (const session::SessionPtr& session :
+             {spanSession(), open(support::casePath("39-perf-two-events/input.perf"))}) {
             QJsonParseError error;
-            const QJsonDocument document = QJsonDocument::fromJson(support::fileBytes(exported(*session, "chrome", "json")), &error);
+            const QJsonDocument document =
+                QJsonDocument::fromJson(support::fileBytes(exported(*session, "chrome", "json")), &error);
             QCOMPARE(error.error, QJsonParseError::NoError);
             const QJsonArray events = document.object()["traceEvents"].toArray();
-            std::map<std::pair<double, double>, std::vector<std::pair<double, double>>> open; // what is open on a thread
+            std::map<std::pair<double, double>, std::vector<std::pair<double, double>>>
+                open; // what is open on a thread
             for (const QJsonValue& value : events) {
                 const QJsonObject event = value.toObject();
                 QVERIFY(event["name"].isString() && event["pid"].isDouble() && event["tid"].isDouble());
@@ -200,7 +219,8 @@ private slots:
                 QVERIFY(stack.empty() || (start >= stack.back().first && end <= stack.back().second + 1e-6));
                 stack.emplace_back(start, end);
             }
-            if (session->sampleCount() > 0) QCOMPARE(static_cast<uint64_t>(document.object()["samples"].toArray().size()), session->sampleCount());
+            if (session->sampleCount() > 0)
+                QCOMPARE(static_cast<uint64_t>(document.object()["samples"].toArray().size()), session->sampleCount());
         }
     }
 
@@ -212,14 +232,18 @@ private slots:
         QVERIFY(session);
         QProcess decode;
         decode.setStandardInputFile(exported(*session, "", "pb"));
-        decode.start(protoc, {"--proto_path=" STEPSCOPE_SOURCE_DIR "/tests/golden/import", "--decode=perftools.profiles.Profile", "profile.proto"});
+        decode.start(protoc,
+                     {"--proto_path=" STEPSCOPE_SOURCE_DIR "/tests/golden/import",
+                      "--decode=perftools.profiles.Profile", "profile.proto"});
         QVERIFY(decode.waitForFinished(30000));
         const QString text = decode.readAllStandardOutput();
         QCOMPARE(decode.exitCode(), 0);
-        QVERIFY(!text.contains(QRegularExpression("^\\s*\\d+:", QRegularExpression::MultilineOption))); // a field without a name
+        QVERIFY(!text.contains(
+            QRegularExpression("^\\s*\\d+:", QRegularExpression::MultilineOption))); // a field without a name
         QCOMPARE(text.count("sample_type {"), 2);
         QCOMPARE(text.count("\nsample {"), 2); // gemm and relu, each with a value per event
-        for (const char* expected : {"string_table: \"cycles\"", "string_table: \"gemm\"", "value: 2000000", "value: 4000000", "default_sample_type: "})
+        for (const char* expected : {"string_table: \"cycles\"", "string_table: \"gemm\"", "value: 2000000",
+                                     "value: 4000000", "default_sample_type: "})
             QVERIFY2(text.contains(expected), expected);
         QVERIFY(text.contains("string_table: \"\"\n"));
     }
@@ -230,8 +254,11 @@ private slots:
         QVERIFY(session);
         const QString folder = exported(*session, "", "csv");
         const QStringList files = QDir(folder).entryList(QDir::Files);
-        QCOMPARE(files, (QStringList{"counters.csv", "environment.csv", "layers.csv", "primitives.csv", "quality.csv", "samples.csv", "series.csv", "spans.csv", "stacks.csv", "steps.csv", "tracks.csv"}));
-        QCOMPARE(support::fileBytes(folder + "/series.csv"), QByteArray("series,name,unit,timed,shown_first\n0,cycles,,1,1\n1,instructions,,1,0\n"));
+        QCOMPARE(files,
+                 (QStringList{"counters.csv", "environment.csv", "layers.csv", "primitives.csv", "quality.csv",
+                              "samples.csv", "series.csv", "spans.csv", "stacks.csv", "steps.csv", "tracks.csv"}));
+        QCOMPARE(support::fileBytes(folder + "/series.csv"),
+                 QByteArray("series,name,unit,timed,shown_first\n0,cycles,,1,1\n1,instructions,,1,0\n"));
         QCOMPARE(support::fileBytes(folder + "/samples.csv").count('\n'), 1 + 6);
         const session::SessionPtr spans = spanSession();
         const QString other = exported(*spans, "", "csv");
@@ -244,8 +271,11 @@ private slots:
         const QString path = QString(STEPSCOPE_SOURCE_DIR "/tests/golden/import/trials.json");
         const session::SessionPtr session = open(path);
         QVERIFY(session);
-        const QJsonDocument again = QJsonDocument::fromJson(support::fileBytes(exported(*session, "benchmarktools", "benchmark.json")));
-        QJsonDocument before = QJsonDocument::fromJson(support::fileBytes(path).replace("BenchmarkTools.Trial", "Trial").replace("\"tags\":[\"cpu\"]", "\"tags\":[]"));
+        const QJsonDocument again =
+            QJsonDocument::fromJson(support::fileBytes(exported(*session, "benchmarktools", "benchmark.json")));
+        QJsonDocument before = QJsonDocument::fromJson(support::fileBytes(path)
+                                                           .replace("BenchmarkTools.Trial", "Trial")
+                                                           .replace("\"tags\":[\"cpu\"]", "\"tags\":[]"));
         QCOMPARE(again.toJson(), before.toJson());
     }
 
@@ -260,7 +290,10 @@ private slots:
             step.start = i * 1000;
             step.duration = 900 + i;
             builder.addStep(step);
-            const uint32_t forward = builder.internLabel({builder.intern("forward"), session::SpanKind::phase, session::Phase::forward, {}, {}}).value;
+            const uint32_t forward =
+                builder
+                    .internLabel({builder.intern("forward"), session::SpanKind::phase, session::Phase::forward, {}, {}})
+                    .value;
             const session::SpanRecord spans[] = {{i * 1000, 300 + i, forward, i}};
             builder.addSpans(session::TrackId(0u), spans);
         }
@@ -278,7 +311,9 @@ private slots:
         const session::SessionPtr session = spanSession();
         for (const exporters::Exporter& exporter : exporters::builtinExporters()) {
             if (exporter.name == "benchmarktools") continue; // there are no steps
-            const QString path = m_folder.filePath("same." + QString::fromUtf8(exporter.extension.data(), static_cast<qsizetype>(exporter.extension.size())));
+            const QString path = m_folder.filePath(
+                "same."
+                + QString::fromUtf8(exporter.extension.data(), static_cast<qsizetype>(exporter.extension.size())));
             QVERIFY(exporter.run(*session, path.toStdString(), false, {}, {}));
             QVERIFY(!exporter.run(*session, path.toStdString(), false, {}, {}));
             QVERIFY(exporter.run(*session, path.toStdString(), true, {}, {}));
@@ -290,7 +325,8 @@ private slots:
         const session::SessionPtr first = open(support::casePath("72-colours-change-between-runs/input.folded"));
         const session::SessionPtr second = open(support::casePath("72-colours-change-between-runs/second.folded"));
         QVERIFY(first && second);
-        const QByteArray a = support::fileBytes(exported(*first, "", "svg")), b = support::fileBytes(exported(*first, "", "svg"));
+        const QByteArray a = support::fileBytes(exported(*first, "", "svg")),
+                         b = support::fileBytes(exported(*first, "", "svg"));
         QVERIFY(!a.isEmpty());
         QCOMPARE(a, b);
         const auto colours = [](const QByteArray& svg) {

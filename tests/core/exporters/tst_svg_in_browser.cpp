@@ -44,11 +44,13 @@ private slots:
     {
         const QString chromium = QStandardPaths::findExecutable("chromium");
         if (chromium.isEmpty()) QSKIP("the program chromium is not installed");
-        const base::Result<importers::Imported> imported = support::importPath(support::casePath("70-search-counts-nested-twice/input.folded"));
+        const base::Result<importers::Imported> imported =
+            support::importPath(support::casePath("70-search-counts-nested-twice/input.folded"));
         QVERIFY(imported);
         QTemporaryDir folder;
         const QString file = folder.filePath("graph.svg");
-        QVERIFY((*exporters::findExporter("svg", file.toStdString()))->run(*imported->session, file.toStdString(), false, {}, {}));
+        QVERIFY((*exporters::findExporter("svg", file.toStdString()))
+                    ->run(*imported->session, file.toStdString(), false, {}, {}));
         QByteArray svg = support::fileBytes(file);
         QVERIFY(svg.endsWith("</svg>\n"));
         svg.replace(svg.lastIndexOf("</svg>"), 7, driver());
@@ -57,8 +59,9 @@ private slots:
         driven.close();
 
         QProcess browser;
-        browser.start(chromium, {"--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + folder.filePath("profile"), "--dump-dom",
-                                 QUrl::fromLocalFile(driven.fileName()).toString()});
+        browser.start(chromium,
+                      {"--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + folder.filePath("profile"),
+                       "--dump-dom", QUrl::fromLocalFile(driven.fileName()).toString()});
         if (!browser.waitForFinished(60000)) {
             browser.kill();
             browser.waitForFinished();
@@ -71,9 +74,15 @@ private slots:
         const QJsonObject expected = support::caseExpectation("70-search-counts-nested-twice")["matched"].toObject();
         QStringList wanted;
         for (const char* text : {"malloc", "^malloc$", "work|malloc", "zzz", "zoomed on work: malloc"})
-            wanted << QString("%1 %2/%3").arg(text).arg(expected[text].toArray()[0].toInt()).arg(expected[text].toArray()[1].toInt());
+            wanted << QString("%1 %2/%3")
+                          .arg(text)
+                          .arg(expected[text].toArray()[0].toInt())
+                          .arg(expected[text].toArray()[1].toInt());
         wanted.insert(4, "operator( 0/100"); // no expression, so plain text
-        wanted << "width 1180" << "hidden hidden" << "reset: malloc 50/100" << "details work: 60, 60.00 %";
+        wanted << "width 1180"
+               << "hidden hidden"
+               << "reset: malloc 50/100"
+               << "details work: 60, 60.00 %";
         QCOMPARE(seen, wanted.join('|'));
     }
 };

@@ -37,10 +37,13 @@ class TestProfileCases : public QObject {
     static void hold(const SampleTotals& totals, const QJsonObject& expected, int64_t unit)
     {
         if (expected.contains("samples")) QCOMPARE(totals.samples, static_cast<int64_t>(expected["samples"].toInt()));
-        if (expected.contains("total")) QCOMPARE(totals.total, static_cast<int64_t>(expected["total"].toDouble()) * unit);
-        if (expected.contains("max_depth")) QCOMPARE(totals.maxDepth, static_cast<size_t>(expected["max_depth"].toInt()));
+        if (expected.contains("total"))
+            QCOMPARE(totals.total, static_cast<int64_t>(expected["total"].toDouble()) * unit);
+        if (expected.contains("max_depth"))
+            QCOMPARE(totals.maxDepth, static_cast<size_t>(expected["max_depth"].toInt()));
         if (expected.contains("self")) QCOMPARE(totals.self, numbersOf(expected["self"].toObject(), unit));
-        if (expected.contains("inclusive")) QCOMPARE(totals.inclusive, numbersOf(expected["inclusive"].toObject(), unit));
+        if (expected.contains("inclusive"))
+            QCOMPARE(totals.inclusive, numbersOf(expected["inclusive"].toObject(), unit));
         if (expected.contains("stacks")) {
             std::vector<std::vector<std::string>> stacks;
             for (const QJsonValue& stack : expected["stacks"].toArray()) {
@@ -57,7 +60,9 @@ private slots:
     {
         QTest::addColumn<QString>("file");
         QTest::addColumn<QString>("format");
-        const auto row = [](const char* file, const char* format) { QTest::newRow(file) << QString(file) << QString(format); };
+        const auto row = [](const char* file, const char* format) {
+            QTest::newRow(file) << QString(file) << QString(format);
+        };
         row("11-utf16-text/input.folded", "collapsed");
         row("37-perf-comm-with-spaces/input.perf", "perf-script");
         row("41-perf-inlined/input.perf", "perf-script");
@@ -78,7 +83,8 @@ private slots:
         QFETCH(QString, format);
         const session::SessionPtr session = open(file, format.toStdString());
         QVERIFY(session);
-        hold(support::sampleTotals(*session, support::defaultSeries(*session)), support::caseExpectation(file.section('/', 0, 0)), 1);
+        hold(support::sampleTotals(*session, support::defaultSeries(*session)),
+             support::caseExpectation(file.section('/', 0, 0)), 1);
     }
 
     void badLinesAreCountedWithTheirPlace()
@@ -91,8 +97,9 @@ private slots:
         QVERIFY(perf);
         QCOMPARE(support::qualityCount(*perf, "ignored-line"), int64_t{1});
         QVERIFY(support::qualityPlaces(*perf, "ignored-line").starts_with("line 6: "));
-        for (const char* clean : {"11-utf16-text/input.folded", "37-perf-comm-with-spaces/input.perf", "40-perf-tracepoints/input.perf",
-                                  "41-perf-inlined/input.perf", "46-folded-semicolons/input.folded"}) {
+        for (const char* clean :
+             {"11-utf16-text/input.folded", "37-perf-comm-with-spaces/input.perf", "40-perf-tracepoints/input.perf",
+              "41-perf-inlined/input.perf", "46-folded-semicolons/input.folded"}) {
             const session::SessionPtr session = open(clean);
             QVERIFY(session);
             QCOMPARE(session->quality().size(), size_t{0});
@@ -111,11 +118,13 @@ private slots:
                     + (f + 1 < totals.stacks[i].size() ? QString(";") : QString(" %1\r\n").arg(totals.weights[i]));
         QByteArray big("\xfe\xff");
         for (const QChar c : text)
-            big += QByteArray(1, static_cast<char>(c.unicode() >> 8)) + QByteArray(1, static_cast<char>(c.unicode() & 0xff));
+            big += QByteArray(1, static_cast<char>(c.unicode() >> 8))
+                + QByteArray(1, static_cast<char>(c.unicode() & 0xff));
         for (const QByteArray& bytes : {big, QByteArray("\xef\xbb\xbf") + text.toUtf8(), text.toUtf8()}) {
             const base::Result<importers::Imported> again = support::importBytes(bytes, "x.folded");
             QVERIFY(again);
-            QCOMPARE(support::sampleTotals(*again->session, support::defaultSeries(*again->session)).stacks, totals.stacks);
+            QCOMPARE(support::sampleTotals(*again->session, support::defaultSeries(*again->session)).stacks,
+                     totals.stacks);
         }
     }
 
@@ -140,7 +149,8 @@ private slots:
         const session::SessionPtr session = open("39-perf-two-events/input.perf");
         QVERIFY(session);
         const QJsonObject expected = support::caseExpectation("39-perf-two-events");
-        QCOMPARE(QString::fromStdString(session->series()[support::defaultSeries(*session).index()].name), expected["first_event"].toString());
+        QCOMPARE(QString::fromStdString(session->series()[support::defaultSeries(*session).index()].name),
+                 expected["first_event"].toString());
         const QJsonObject events = expected["by_event"].toObject();
         QCOMPARE(session->series().size(), static_cast<size_t>(events.size()));
         for (const session::SeriesRow& series : session->series())
@@ -153,13 +163,17 @@ private slots:
         const session::SessionPtr session = open("40-perf-tracepoints/input.perf");
         QVERIFY(session);
         const QJsonObject expected = support::caseExpectation("40-perf-tracepoints");
-        const int64_t origin = QString::fromStdString(std::string(session->environmentValue("import.origin_ns"))).toLongLong();
+        const int64_t origin =
+            QString::fromStdString(std::string(session->environmentValue("import.origin_ns"))).toLongLong();
         SampleTotals sum;
         for (size_t i = 0; i < session->series().size(); ++i) {
-            QCOMPARE(QString::fromStdString(session->series()[i].name), expected["events"].toArray()[static_cast<qsizetype>(i)].toString());
+            QCOMPARE(QString::fromStdString(session->series()[i].name),
+                     expected["events"].toArray()[static_cast<qsizetype>(i)].toString());
             const SampleTotals one = support::sampleTotals(*session, session::SeriesId(i));
             QCOMPARE(one.samples, int64_t{1});
-            QCOMPARE(origin + one.times[0], static_cast<int64_t>(expected["times_ns"].toArray()[static_cast<qsizetype>(i)].toVariant().toLongLong()));
+            QCOMPARE(origin + one.times[0],
+                     static_cast<int64_t>(
+                         expected["times_ns"].toArray()[static_cast<qsizetype>(i)].toVariant().toLongLong()));
             sum.total += one.total;
             for (const auto& [name, weight] : one.self)
                 sum.self[name] += weight;
@@ -199,7 +213,8 @@ private slots:
             total[name] += spans.duration[i] / 1'000'000;
             self[name] += spans.duration[i] / 1'000'000;
             if (spans.parent[i] != session::SpanTable::kNoParent)
-                self[std::string(session->string(session->labels()[spans.label[spans.parent[i]]].name))] -= spans.duration[i] / 1'000'000;
+                self[std::string(session->string(session->labels()[spans.label[spans.parent[i]]].name))] -=
+                    spans.duration[i] / 1'000'000;
         }
         const QJsonObject expected = support::caseExpectation("47-speedscope-frames-left-open");
         QCOMPARE(total, numbersOf(expected["inclusive"].toObject(), 1));
@@ -214,7 +229,8 @@ private slots:
         QVERIFY(session);
         const QJsonObject profiles = support::caseExpectation("49-speedscope-counts-differ")["profiles"].toObject();
         QCOMPARE(session->tracks().size(), size_t{1});
-        hold(support::sampleTotals(*session, support::defaultSeries(*session), support::trackNamed(*session, "ok")), profiles["ok"].toObject(), 1'000'000'000);
+        hold(support::sampleTotals(*session, support::defaultSeries(*session), support::trackNamed(*session, "ok")),
+             profiles["ok"].toObject(), 1'000'000'000);
         QCOMPARE(support::qualityCount(*session, "broken-profile"), int64_t{2});
         const QString places = QString::fromStdString(support::qualityPlaces(*session, "broken-profile"));
         QVERIFY(places.contains("bad: " + profiles["bad"].toString()));
@@ -258,7 +274,8 @@ private slots:
         QCOMPARE(session->environmentValue("import.lead-samples"), std::string_view("1"));
         QCOMPARE(totals.self, numbersOf(expected["self"].toObject(), 1000));
         QCOMPARE(totals.inclusive, numbersOf(expected["inclusive"].toObject(), 1000));
-        const int64_t origin = QString::fromStdString(std::string(session->environmentValue("import.origin_ns"))).toLongLong();
+        const int64_t origin =
+            QString::fromStdString(std::string(session->environmentValue("import.origin_ns"))).toLongLong();
         std::vector<int64_t> stamps;
         for (const QJsonValue& stamp : expected["timestamps"].toArray())
             stamps.push_back(static_cast<int64_t>(stamp.toDouble()) * 1000);
@@ -276,11 +293,13 @@ private slots:
         QCOMPARE(session->tracks().size(), static_cast<size_t>(threads.size()));
         for (const session::Track& track : session->tracks()) {
             const QJsonObject expected = threads[QString::fromStdString(track.name)].toObject();
-            const SampleTotals totals = support::sampleTotals(*session, support::defaultSeries(*session), support::trackNamed(*session, track.name));
+            const SampleTotals totals = support::sampleTotals(*session, support::defaultSeries(*session),
+                                                              support::trackNamed(*session, track.name));
             hold(totals, expected, 1);
             QCOMPARE(totals.withoutStack, static_cast<int64_t>(expected["without_stack"].toInt()));
             for (qsizetype i = 0; i < expected["times_ms"].toArray().size(); ++i)
-                QCOMPARE(totals.times[static_cast<size_t>(i)], int64_t{1'000'000} * expected["times_ms"].toArray()[i].toInt());
+                QCOMPARE(totals.times[static_cast<size_t>(i)],
+                         int64_t{1'000'000} * expected["times_ms"].toArray()[i].toInt());
         }
     }
 
@@ -288,8 +307,10 @@ private slots:
     {
         const session::SessionPtr session = open("61-gecko-weights-and-deltas/input.json");
         QVERIFY(session);
-        const int64_t origin = QString::fromStdString(std::string(session->environmentValue("import.origin_ns"))).toLongLong();
-        const std::vector<session::TimeNs> times = support::sampleTotals(*session, support::defaultSeries(*session)).times;
+        const int64_t origin =
+            QString::fromStdString(std::string(session->environmentValue("import.origin_ns"))).toLongLong();
+        const std::vector<session::TimeNs> times =
+            support::sampleTotals(*session, support::defaultSeries(*session)).times;
         const std::vector<int64_t> expected{10'000'000, 15'000'000, 20'000'000, 20'500'000};
         for (size_t i = 0; i < expected.size(); ++i)
             QCOMPARE(origin + times[i], expected[i]);
@@ -315,7 +336,8 @@ private slots:
             const QJsonObject self = expected["self"].toObject();
             for (auto at = self.begin(); at != self.end(); ++at)
                 QCOMPARE(found.self.at(at.key().toStdString()),
-                         static_cast<int64_t>(at.value().toObject()[QString::fromStdString(session->series()[i].name)].toInt()));
+                         static_cast<int64_t>(
+                             at.value().toObject()[QString::fromStdString(session->series()[i].name)].toInt()));
             for (const auto& [name, inclusive] : found.inclusive)
                 QVERIFY(inclusive <= found.total);
         }
@@ -327,7 +349,8 @@ private slots:
         const session::SessionPtr session = open("65-onednn-versions/input.log", "onednn-log");
         QVERIFY(session);
         const QJsonObject expected = support::caseExpectation("65-onednn-versions");
-        const int64_t origin = QString::fromStdString(std::string(session->environmentValue("import.origin_ns"))).toLongLong();
+        const int64_t origin =
+            QString::fromStdString(std::string(session->environmentValue("import.origin_ns"))).toLongLong();
         const session::SpanTable& spans = session->spans();
         QCOMPARE(static_cast<int>(spans.size()), expected["exec_count"].toInt());
         std::map<std::string, int64_t> stamped;
@@ -345,7 +368,8 @@ private slots:
             }
         QCOMPARE(total, int64_t{2'640'000}); // exec_total_ms 2.64
         QCOMPARE(kinds, (std::set<std::string>{"matmul", "reorder", "eltwise", "convolution"}));
-        QCOMPARE(stamped, (std::map<std::string, int64_t>{{"matmul", 1768473600123'250000}, {"reorder", 1768473600124'000000}}));
+        QCOMPARE(stamped,
+                 (std::map<std::string, int64_t>{{"matmul", 1768473600123'250000}, {"reorder", 1768473600124'000000}}));
         QCOMPARE(support::qualityCount(*session, "torn-line"), int64_t{2});
         const std::string places = support::qualityPlaces(*session, "torn-line");
         QVERIFY(places.starts_with("line 9: ") && places.find("; line 10: ") != std::string::npos);

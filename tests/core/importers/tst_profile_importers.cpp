@@ -24,7 +24,10 @@ SampleTotals totalsOf(const importers::Imported& imported)
 struct JuliaBytes {
     QByteArray bytes = QByteArray("JLPROF\x01\x00", 8);
     template <class T>
-    void put(T value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof(value)); }
+    void put(T value)
+    {
+        bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    }
     void text(const char* text)
     {
         put(static_cast<int32_t>(std::strlen(text)));
@@ -107,7 +110,8 @@ private slots:
 
     void cutJsonGivesWhatWasReadableWithThePlace()
     {
-        const QByteArray whole = support::fileBytes(support::casePath("47-speedscope-frames-left-open/input.speedscope.json"));
+        const QByteArray whole =
+            support::fileBytes(support::casePath("47-speedscope-frames-left-open/input.speedscope.json"));
         const QByteArray cut = whole.left(whole.indexOf("\"C\"") + 2);
         const base::Result<importers::Imported> imported = support::importBytes(cut, "x.speedscope.json");
         QVERIFY(imported);
@@ -123,8 +127,10 @@ private slots:
         const base::Result<importers::Imported> imported = support::importText("a;b 10 12\na 5 0\n", "x.folded");
         QVERIFY(imported);
         QCOMPARE(imported->session->series().size(), size_t{2});
-        QCOMPARE(support::sampleTotals(*imported->session, support::seriesNamed(*imported->session, "before")).total, int64_t{15});
-        QCOMPARE(support::sampleTotals(*imported->session, support::seriesNamed(*imported->session, "after")).total, int64_t{12});
+        QCOMPARE(support::sampleTotals(*imported->session, support::seriesNamed(*imported->session, "before")).total,
+                 int64_t{15});
+        QCOMPARE(support::sampleTotals(*imported->session, support::seriesNamed(*imported->session, "after")).total,
+                 int64_t{12});
     }
 
     void onlyTheRangeIsLoaded()
@@ -132,8 +138,8 @@ private slots:
         importers::ImportOptions options;
         options.rangeBegin = 1'000'000;
         options.rangeEnd = 2'000'000;
-        const base::Result<importers::Imported> imported
-            = support::importPath(support::casePath("39-perf-two-events/input.perf"), options);
+        const base::Result<importers::Imported> imported =
+            support::importPath(support::casePath("39-perf-two-events/input.perf"), options);
         QVERIFY(imported);
         QCOMPARE(totalsOf(*imported).samples, int64_t{1});
         QCOMPARE(totalsOf(*imported).self, (std::map<std::string, int64_t>{{"relu", 1'000'000}}));
@@ -145,8 +151,8 @@ private slots:
         importers::ImportOptions options;
         options.group = "rank 1";
         options.clockOffset = 500;
-        const base::Result<importers::Imported> imported
-            = support::importPath(support::casePath("39-perf-two-events/input.perf"), options);
+        const base::Result<importers::Imported> imported =
+            support::importPath(support::casePath("39-perf-two-events/input.perf"), options);
         QVERIFY(imported);
         QCOMPARE(imported->session->tracks()[0].group, std::string("rank 1"));
         QCOMPARE(totalsOf(*imported).times[0], session::TimeNs{500});
@@ -187,7 +193,8 @@ private slots:
         QCOMPARE(imported->format, std::string("jlprof"));
         const SampleTotals totals = totalsOf(*imported);
         QCOMPARE(totals.stacks, (std::vector<std::vector<std::string>>{{"main", "outer", "inner"}, {"main"}}));
-        QVERIFY(support::trackNamed(*imported->session, "thread 3").valid() && support::trackNamed(*imported->session, "thread 4").valid());
+        QVERIFY(support::trackNamed(*imported->session, "thread 3").valid()
+                && support::trackNamed(*imported->session, "thread 4").valid());
         // Claimed numbers are not believed.
         QByteArray lying = file.bytes;
         lying[13] = '\xff';
@@ -258,6 +265,27 @@ private slots:
         QCOMPARE(second->session->steps().size(), size_t{2});
     }
 
+    void firefoxMarkersAreSpansBesideTheirThread()
+    {
+        const base::Result<importers::Imported> imported = support::importText(
+            R"x({"meta":{"interval":1,"startTime":0,"preprocessedProfileVersion":55},"libs":[],"threads":[{"name":"t","tid":1,"pid":2,)x"
+            R"x("stringArray":["a","paint","GC","load"],"samples":{"length":1,"stack":[0],"time":[1]},"stackTable":{"length":1,"frame":[0],"prefix":[null]},)x"
+            R"x("frameTable":{"length":1,"func":[0]},"funcTable":{"length":1,"name":[0]},"markers":{"length":6,"name":[1,2,3,3,2,3],)x"
+            R"x("startTime":[1,2,3,null,null,4],"endTime":[4,null,null,7.5,6,null],"phase":[1,0,2,3,3,2]}}]})x",
+            "x.json");
+        QVERIFY(imported);
+        const session::Session& session = *imported->session;
+        const session::TrackId track = support::trackNamed(session, "t, markers");
+        QVERIFY(track.valid());
+        std::map<std::string, int64_t> durations; // "load" overlaps "paint", so it is on a lane
+        for (size_t row = 0; row < session.spans().size(); ++row)
+            durations[std::string(session.string(session.labels()[session.spans().label[row]].name))] =
+                session.spans().duration[row];
+        QCOMPARE(durations, (std::map<std::string, int64_t>{{"paint", 3'000'000}, {"GC", 0}, {"load", 4'500'000}}));
+        QCOMPARE(support::qualityCount(session, "unpaired-marker"), int64_t{2});
+        QCOMPARE(support::qualityCount(session, "overlap-lanes"), int64_t{1});
+    }
+
     void perfDataIsReadThroughPerf()
     {
         const QString perf = QStandardPaths::findExecutable("perf");
@@ -265,7 +293,9 @@ private slots:
         QTemporaryDir folder;
         const QString file = folder.filePath("perf.data");
         QProcess record;
-        record.start(perf, {"record", "-e", "cpu-clock", "-F", "499", "-g", "-o", file, "--", "sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"});
+        record.start(perf,
+                     {"record", "-e", "cpu-clock", "-F", "499", "-g", "-o", file, "--", "sh", "-c",
+                      "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"});
         if (!record.waitForFinished(60000) || record.exitCode() != 0)
             QSKIP("perf cannot record here: " + record.readAllStandardError().left(200));
         const base::Result<importers::Imported> imported = importers::importFile(file.toStdString());
@@ -284,7 +314,8 @@ private slots:
     void brokenPerfDataGivesThePerfMessage()
     {
         if (QStandardPaths::findExecutable("perf").isEmpty()) QSKIP("the program perf is not installed");
-        const base::Result<importers::Imported> imported = support::importText("PERFILE2 and nothing more", "perf.data");
+        const base::Result<importers::Imported> imported =
+            support::importText("PERFILE2 and nothing more", "perf.data");
         QVERIFY(!imported);
         QVERIFY(imported.error().message.find("perf script") != std::string::npos);
     }

@@ -9,8 +9,8 @@
 
 using namespace stepscope;
 
-// speedscope's sample profiles against what its own tests expect: self and total of every frame, and the order of stacks.
-// The files are not part of the repository.
+// speedscope's sample profiles against what its own tests expect: self and total of every frame, and the order of
+// stacks. The files are not part of the repository.
 class TestSpeedscopeTraces : public QObject {
     Q_OBJECT
 
@@ -51,7 +51,8 @@ class TestSpeedscopeTraces : public QObject {
             for (const std::string& frame : entries[i].frames)
                 stack += (stack.isEmpty() ? "" : ";") + QString::fromStdString(frame);
             const QString line = order[static_cast<qsizetype>(i)].toString();
-            const QString shown = profile["profile"].toString().contains("Memory") ? line.section(' ', 0, -3) : line.section(' ', 0, -2);
+            const QString shown =
+                profile["profile"].toString().contains("Memory") ? line.section(' ', 0, -3) : line.section(' ', 0, -2);
             QCOMPARE(stack, shown);
             if (!entries[i].frames.empty()) found[entries[i].frames.back()].first += entries[i].weight;
             for (const std::string& name : std::set<std::string>(entries[i].frames.begin(), entries[i].frames.end()))
@@ -87,7 +88,8 @@ class TestSpeedscopeTraces : public QObject {
         return imported->session;
     }
 
-    // What speedscope makes of a stack of V8: no root, nothing while idle, the engine's own work on top of the last stack.
+    // What speedscope makes of a stack of V8: no root, nothing while idle, the engine's own work on top of the last
+    // stack.
     static std::vector<std::string> shownByV8(std::vector<std::string> frames, const std::vector<std::string>& before)
     {
         if (!frames.empty() && frames.front() == "(root)") frames.erase(frames.begin());
@@ -131,7 +133,8 @@ private slots:
             // speedscope gives a sample the time from halfway to the one before until halfway to the next.
             const double here = static_cast<double>(samples.time[rows[i]]);
             const double from = i == 0 ? here : (static_cast<double>(samples.time[rows[i - 1]]) + here) / 2;
-            const double until = i + 1 == rows.size() ? here : (static_cast<double>(samples.time[rows[i + 1]]) + here) / 2;
+            const double until =
+                i + 1 == rows.size() ? here : (static_cast<double>(samples.time[rows[i + 1]]) + here) / 2;
             std::vector<std::string> frames;
             for (session::StackId at(samples.stack[rows[i]]); at.valid(); at = session->stacks()[at.index()].parent) {
                 const session::FrameRow& frame = session->frames()[session->stacks()[at.index()].frame.index()];
@@ -149,7 +152,9 @@ private slots:
         QTest::addColumn<QString>("file");
         QTest::addColumn<QString>("profile");
         QTest::addColumn<int>("series");
-        const auto row = [](const char* file, const char* profile, int series) { QTest::newRow(file) << QString(file) << QString(profile) << series; };
+        const auto row = [](const char* file, const char* profile, int series) {
+            QTest::newRow(file) << QString(file) << QString(profile) << series;
+        };
         row("stackcollapse/simple.txt", "simple", 0);
         row("stackcollapse/simple-crlf.txt", "simple", 0);
         row("callgrind/callgrind.example.log", "Instructions", 0);
@@ -166,14 +171,15 @@ private slots:
         hold(untimed(*session, session::SeriesId(static_cast<uint32_t>(series))), expected(file, profile));
     }
 
-    // The file contradicts itself: two calls of gamma cost 20, gamma itself 10. speedscope believes the calls, we believe
-    // the functions' own costs, which add up to the program's.
+    // The file contradicts itself: two calls of gamma cost 20, gamma itself 10. speedscope believes the calls, we
+    // believe the functions' own costs, which add up to the program's.
     void callgrindCallsThatCostTooMuch()
     {
         const session::SessionPtr session = open("callgrind/callgrind.cfn-reset.log");
         QVERIFY(session);
         const support::SampleTotals totals = support::sampleTotals(*session, session::SeriesId(0u));
-        QCOMPARE(totals.self, (std::map<std::string, int64_t>{{"alpha", 10}, {"beta", 10}, {"gamma", 10}, {"delta", 10}}));
+        QCOMPARE(totals.self,
+                 (std::map<std::string, int64_t>{{"alpha", 10}, {"beta", 10}, {"gamma", 10}, {"delta", 10}}));
         const QJsonArray order = expected("callgrind/callgrind.cfn-reset.log", "Instructions")["time_order"].toArray();
         QCOMPARE(static_cast<qsizetype>(totals.stacks.size()), order.size());
         for (qsizetype i = 0; i < order.size(); ++i) {
@@ -193,7 +199,8 @@ private slots:
 
     void otherEncodingAndInvalidLines()
     {
-        const session::SessionPtr plain = open("stackcollapse/simple.txt"), invalid = open("stackcollapse/simple-with-invalids.txt");
+        const session::SessionPtr plain = open("stackcollapse/simple.txt"),
+                                  invalid = open("stackcollapse/simple-with-invalids.txt");
         QVERIFY(plain && invalid);
         // Two lines are comments, one is no stack.
         QCOMPARE(support::qualityCount(*invalid, "ignored-line"), int64_t{1});
@@ -210,7 +217,8 @@ private slots:
         const session::SessionPtr plain = open("stackcollapse/simple.txt");
         QVERIFY(plain);
         const Entries stacks = untimed(*plain, session::SeriesId(0u));
-        for (const char* file : {"speedscope/0.0.1/simple.speedscope.json", "speedscope/0.0.1/simple-no-pretty-print.speedscope.json"}) {
+        for (const char* file :
+             {"speedscope/0.0.1/simple.speedscope.json", "speedscope/0.0.1/simple-no-pretty-print.speedscope.json"}) {
             const session::SessionPtr session = open(file);
             QVERIFY(session);
             hold(untimed(*session, session::SeriesId(0u)), expected("stackcollapse/simple.txt", "simple"));
@@ -219,7 +227,8 @@ private slots:
         QVERIFY(two);
         QCOMPARE(two->tracks().size(), size_t{2});
         for (uint32_t track = 0; track < 2; ++track) {
-            const support::SampleTotals totals = support::sampleTotals(*two, session::SeriesId(0u), session::TrackId(track));
+            const support::SampleTotals totals =
+                support::sampleTotals(*two, session::SeriesId(0u), session::TrackId(track));
             QCOMPARE(totals.total, int64_t{14'000'000'000});
             QCOMPARE(totals.self.at("c"), int64_t{5'000'000'000});
         }
@@ -248,7 +257,8 @@ private slots:
             }
             append(entries, frames, static_cast<double>(samples.time[i + 1] - samples.time[i]) / 1e6);
         }
-        QVERIFY(!entries.empty() && entries.back().frames.empty()); // after the last script, which speedscope leaves out
+        QVERIFY(!entries.empty()
+                && entries.back().frames.empty()); // after the last script, which speedscope leaves out
         entries.pop_back();
         hold(entries, expected("Firefox/59/simple-firefox.json", "simple-firefox"));
     }
@@ -293,8 +303,10 @@ private slots:
         QTest::addColumn<QString>("format");
         QTest::newRow("chrome") << QString("Chrome/65/sucrase.cpuprofile") << QString("cpuprofile");
         QTest::newRow("node, as a tree") << QString("node/10.11.0/example.cpuprofile") << QString("cpuprofile");
-        QTest::newRow("heap of chrome") << QString("Chrome/69/Heap-20181005T144546.heapprofile") << QString("heapprofile");
-        QTest::newRow("heap of node") << QString("node/10.11.0/Heap-20181003T105432.heapprofile") << QString("heapprofile");
+        QTest::newRow("heap of chrome") << QString("Chrome/69/Heap-20181005T144546.heapprofile")
+                                        << QString("heapprofile");
+        QTest::newRow("heap of node") << QString("node/10.11.0/Heap-20181003T105432.heapprofile")
+                                      << QString("heapprofile");
     }
     void otherFilesOfV8()
     {
@@ -317,7 +329,8 @@ private slots:
             QCOMPARE(totals.total, sum);
             return;
         }
-        QCOMPARE(totals.samples, static_cast<int64_t>(object["samples"].toArray().size()) + (object.contains("timeDeltas") ? 1 : 0));
+        QCOMPARE(totals.samples,
+                 static_cast<int64_t>(object["samples"].toArray().size()) + (object.contains("timeDeltas") ? 1 : 0));
         const QJsonArray stamps = object["timestamps"].toArray();
         const double last = stamps.isEmpty() ? object["endTime"].toDouble() - object["startTime"].toDouble()
                                              : stamps.last().toDouble() - stamps.first().toDouble();
