@@ -4,7 +4,7 @@ namespace stepscope::cli {
 
 std::vector<Command> addBuiltinCommands(CLI::App& app)
 {
-    return {addRecordCommand(app), addReportCommand(app), addInfoCommand(app), addConvertCommand(app)};
+    return {addRecordCommand(app), addReportCommand(app), addTimeCommand(app), addInfoCommand(app), addConvertCommand(app)};
 }
 
 } // namespace stepscope::cli

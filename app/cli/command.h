@@ -17,6 +17,7 @@ struct Command {
 // Every add function registers its subcommand with options, help and examples.
 Command addRecordCommand(CLI::App& app);
 Command addReportCommand(CLI::App& app);
+Command addTimeCommand(CLI::App& app);
 Command addInfoCommand(CLI::App& app);
 Command addConvertCommand(CLI::App& app);
 

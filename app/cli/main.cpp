@@ -16,6 +16,7 @@ using namespace stepscope;
 constexpr const char* kFooter = R"(Examples:
   stepscope info lenet.jl                         what the model is: shapes, parameters, FLOP
   stepscope record lenet.jl --steps 500           train it and record every step
+  stepscope time lenet.jl                         one step, cold and warm, as Julia's @time tells it
   stepscope report lenet.stepscope                where the time of a step goes
   stepscope report lenet.stepscope --by layer     the same by layer
   stepscope convert lenet.stepscope lenet.sqlite  plain rows for SQL
