@@ -1,8 +1,11 @@
 // NaiveDense: the same function as Dense, written as the plain triple loop of a first attempt. It exists to be compared with
-// the library's layer, so it stays slow on purpose: one thread, no blocking, weights read across the rows, a fresh pass for
-// the bias and for the activation.
+// the library's layer, so it stays slow on purpose: one thread, no blocking, weights read across the rows, a fresh row of
+// memory for every sample, a fresh pass for the bias and for the activation.
 #include "core/onednn/eltwise.h"
 #include "core/onednn/layer_node.h"
+
+#include <algorithm>
+#include <vector>
 
 namespace stepscope::onednn {
 namespace {
@@ -15,11 +18,13 @@ struct Sizes {
 __attribute__((noinline)) void naiveForward(const float* x, const float* weights, const float* bias, float* y, Sizes s)
 {
     for (int64_t n = 0; n < s.batch; ++n) {
+        std::vector<float> row(static_cast<size_t>(s.out));
         for (int64_t o = 0; o < s.out; ++o) {
             float sum = 0;
             for (int64_t i = 0; i < s.in; ++i) sum += weights[i * s.out + o] * x[n * s.in + i];
-            y[n * s.out + o] = sum;
+            row[static_cast<size_t>(o)] = sum;
         }
+        std::copy(row.begin(), row.end(), y + n * s.out);
     }
     if (bias == nullptr) return;
     for (int64_t n = 0; n < s.batch; ++n)
@@ -45,11 +50,13 @@ __attribute__((noinline)) void naiveWeightsGradient(const float* x, const float*
 __attribute__((noinline)) void naiveInputGradient(const float* weights, const float* dy, float* dx, Sizes s)
 {
     for (int64_t n = 0; n < s.batch; ++n) {
+        std::vector<float> row(static_cast<size_t>(s.in));
         for (int64_t i = 0; i < s.in; ++i) {
             float sum = 0;
             for (int64_t o = 0; o < s.out; ++o) sum += weights[i * s.out + o] * dy[n * s.out + o];
-            dx[n * s.in + i] = sum;
+            row[static_cast<size_t>(i)] = sum;
         }
+        std::copy(row.begin(), row.end(), dx + n * s.in);
     }
 }
 

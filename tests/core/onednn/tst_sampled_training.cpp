@@ -4,7 +4,10 @@
 #include "tests/core/onednn/onednn_test.h"
 #include "tests/support/sampled_training.h"
 
+#include <QFile>
 #include <QtTest>
+
+#include <set>
 
 #include <cstring>
 #include <ctime>
@@ -132,6 +135,37 @@ private slots:
         }
         QVERIFY(naive > 10);
         QCOMPARE(slow, naive);
+    }
+
+    void samplesOfALoopWrittenByHandPointAtItsInnermostLine()
+    {
+        // The lines of the innermost loops, from the source.
+        QFile source(QStringLiteral(STEPSCOPE_SOURCE_DIR "/core/onednn/naive_dense_layer.cpp"));
+        QVERIFY(source.open(QIODevice::ReadOnly));
+        std::set<int> innermost;
+        for (int line = 1; !source.atEnd(); ++line)
+            if (source.readLine().contains("sum +=")) innermost.insert(line);
+        QCOMPARE(innermost.size(), size_t{3}); // forward, weights gradient, input gradient
+        const SampledRun run = train(kNaive, 300, 1000);
+        QVERIFY2(run.session != nullptr, run.problem.c_str());
+        const session::Session& session = *run.session;
+        int64_t naive = 0, inside = 0;
+        for (size_t series = 0; series < session.series().size(); ++series) {
+            if (session.series()[series].kind != session::SeriesKind::cpuTime) continue;
+            const session::SampleTable& samples = session.samples(base::SeriesId(series));
+            for (size_t i = 0; i < samples.size(); ++i) {
+                if (samples.label[i] >= session.labels().size() || samples.stack[i] >= session.stacks().size()) continue;
+                const base::PrimitiveId primitive = session.labels()[samples.label[i]].primitive;
+                if (!primitive.valid() || (session.primitives()[primitive.index()].flags & session::kNaive) == 0) continue;
+                ++naive;
+                const session::FrameRow& leaf = session.frames()[session.stacks()[samples.stack[i]].frame.index()];
+                const bool here = session.string(leaf.file).ends_with("core/onednn/naive_dense_layer.cpp");
+                inside += here && innermost.count(leaf.line) > 0;
+            }
+        }
+        qInfo() << naive << "samples of the naive layer," << inside << "in the lines of its innermost loops";
+        QVERIFY(naive > 50);
+        QVERIFY(share(inside, naive) >= 0.9);
     }
 
     void workersOfOpenMpCarryTheLayerThatTheyWorkFor()
