@@ -263,6 +263,7 @@ std::string_view FlameTree::remainderName(uint32_t id) const
 {
     const uint32_t child = nodes[id].firstChild;
     if (child == kNone) return "self";
+    if (ofSamples) return nodes[id].kind == FlameNodeKind::frame ? "self" : "no stack";
     const session::Label* below = label(child);
     if (below == nullptr) return "self";
     switch (below->kind) {

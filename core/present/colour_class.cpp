@@ -20,6 +20,12 @@ std::string_view colourClassName(ColourClass colour)
     case ColourClass::naive: return "naive code";
     case ColourClass::slow: return "slow path";
     case ColourClass::creation: return "creation of primitives";
+    case ColourClass::allocation: return "allocation, page faults";
+    case ColourClass::waiting: return "waiting";
+    case ColourClass::generated: return "generated code";
+    case ColourClass::library: return "library";
+    case ColourClass::kernelMode: return "operating system";
+    case ColourClass::ownCode: return "own code";
     case ColourClass::remainder: return "not covered";
     case ColourClass::other: break;
     }
@@ -45,8 +51,23 @@ ColourClass phaseColour(session::Phase phase)
     return ColourClass::other;
 }
 
+ColourClass frameColour(uint32_t flags)
+{
+    if ((flags & session::kSlowPath) != 0) return ColourClass::slow;
+    if ((flags & session::kAllocation) != 0) return ColourClass::allocation;
+    if ((flags & session::kWaiting) != 0) return ColourClass::waiting;
+    if ((flags & session::kGenerated) != 0) return ColourClass::generated;
+    if ((flags & session::kKernelMode) != 0) return ColourClass::kernelMode;
+    if ((flags & session::kOwnCode) != 0) return ColourClass::ownCode;
+    if ((flags & session::kLibraryCode) != 0) return ColourClass::library;
+    return ColourClass::other;
+}
+
 ColourClass colourOf(const analysis::FlameTree& tree, uint32_t node)
 {
+    const analysis::FlameNode& known = tree.node(node);
+    if (known.kind == analysis::FlameNodeKind::frame) return frameColour(known.flags);
+    if (known.kind == analysis::FlameNodeKind::phase) return phaseColour(known.phase);
     const session::Label* label = tree.label(node);
     if (label == nullptr) return ColourClass::root;
     if (label->kind == session::SpanKind::step) return ColourClass::step;

@@ -16,13 +16,18 @@ enum class ColourClass : uint8_t {
     naive,    // our deliberately naive code
     slow,     // reference implementation or reorder
     creation, // making primitives, where it should not happen
+    allocation, // allocator and page faults
+    waiting,    // off the processor
+    generated, library, kernelMode, ownCode, // kinds of code
     remainder,
     other,
 };
-inline constexpr int kColourClassCount = 17;
+inline constexpr int kColourClassCount = 23;
 
 std::string_view colourClassName(ColourClass colour); // for legends: "forward", "slow path", ...
 ColourClass phaseColour(session::Phase phase);
+// Of a frame of code by its session::FrameFlag: what it costs before what it is.
+ColourClass frameColour(uint32_t flags);
 ColourClass colourOf(const analysis::FlameTree& tree, uint32_t node);
 // FNV-1a of the name's UTF-8: the same in every run, file and view; for shades within a class.
 uint32_t nameHash(std::string_view name);

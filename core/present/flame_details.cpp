@@ -1,6 +1,8 @@
 #include "core/present/flame_layout.h"
 
 #include "core/present/format.h"
+#include "core/present/profile_text.h"
+#include "core/present/sample_sources.h"
 
 #include <fmt/format.h>
 
@@ -79,12 +81,40 @@ void addPrimitive(const session::Session& session, const session::Label& label, 
     if ((primitive.flags & session::kNaive) != 0) add("note", "deliberately naive code");
 }
 
+// Samples: what they weigh, how many they are, and where the code is.
+FlameDetails sampleDetails(const FlameTree& tree, uint32_t id)
+{
+    FlameDetails details;
+    const FlameNode& node = tree.node(id);
+    const int64_t all = tree.node(0).total;
+    details.name = id == 0 ? "everything" : std::string(tree.fullName(id));
+    details.path = tree.path(id);
+    const auto weight = [&](int64_t value) { return formatWeight(tree, static_cast<double>(value)) + " (" + formatShare(ratio(value, all)) + ")"; };
+    details.fields.push_back({"total", weight(node.total)});
+    details.fields.push_back({"self", weight(node.self)});
+    if (const uint32_t parent = node.parent; parent != kNoNode && parent != 0 && tree.node(parent).total > 0)
+        details.fields.push_back({fmt::format("share of {}", tree.name(parent)), formatShare(ratio(node.total, tree.node(parent).total))});
+    details.fields.push_back({"samples", formatCount(node.count) + ", self " + formatCount(node.selfCount)});
+    if (tree.steps > 0)
+        details.fields.push_back({"per step", formatWeight(tree, static_cast<double>(node.total) / static_cast<double>(tree.steps)) + " (mean)"});
+    if (node.slow > 0) details.fields.push_back({"on slow paths", weight(node.slow)});
+    if (const analysis::FlamePlace* place = tree.place(id)) {
+        std::string file = placeFile(*tree.session, *place);
+        if (place->line > 0) file += fmt::format(":{}", place->line);
+        if (!file.empty()) details.fields.push_back({"code", file});
+        if (place->file.valid() && place->module.valid()) details.fields.push_back({"in", std::string(tree.session->string(place->module))});
+        if (const std::string note = frameFlagText(node.flags); !note.empty()) details.fields.push_back({"kind", note});
+    }
+    return details;
+}
+
 } // namespace
 
 FlameDetails flameDetails(const FlameTree& tree, uint32_t id)
 {
     FlameDetails details;
     if (id >= tree.nodes.size()) return details;
+    if (tree.ofSamples) return sampleDetails(tree, id);
     const FlameNode& node = tree.node(id);
     details.name = id == 0 ? "everything" : std::string(tree.name(id));
     details.path = tree.path(id);
@@ -109,7 +139,12 @@ FlameDetails flameDetails(const FlameTree& tree, const FlameRect& rect)
     const uint32_t parent = rest ? rect.node : tree.node(rect.node).parent;
     details.name = rest ? std::string(tree.remainderName(rect.node)) : fmt::format("{} small frames", rect.mergedCount);
     details.path = tree.path(parent);
-    details.fields.push_back({"total", formatTime(static_cast<double>(rect.time))});
+    details.fields.push_back({"total", formatWeight(tree, static_cast<double>(rect.time))});
+    if (tree.ofSamples) {
+        details.fields.push_back({"share of everything", formatShare(ratio(rect.time, tree.node(0).total))});
+        if (!rest) details.fields.push_back({"largest", std::string(tree.name(rect.node))});
+        return details;
+    }
     if (withinStep(tree, parent) && tree.stepTotal > 0)
         details.fields.push_back({"share of step", formatShare(ratio(rect.time, tree.stepTotal))});
     if (tree.steps > 0)

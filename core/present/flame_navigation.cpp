@@ -85,9 +85,14 @@ FlameMatches searchFlame(const FlameTree& tree, uint32_t zoomed, const NameMatch
     if (zoomed >= tree.nodes.size()) return result;
     result.visible = tree.node(zoomed).total;
 
-    // Many nodes share few labels: ask once per label.
-    std::vector<int8_t> byLabel(tree.session->labels().size() + 1, -1);
+    // Many nodes share few labels and places: ask once per each.
+    std::vector<int8_t> byLabel(tree.session->labels().size() + 1, -1), byPlace(tree.places.size(), -1);
     const auto ask = [&](uint32_t id) {
+        if (tree.place(id) != nullptr) {
+            int8_t& known = byPlace[tree.node(id).place];
+            if (known < 0) known = matches(tree.fullName(id)) || matches(tree.name(id)) ? 1 : 0;
+            return known == 1;
+        }
         const base::LabelId label = tree.node(id).label;
         if (!label.valid()) return id != 0 && matches(tree.name(id));
         int8_t& known = byLabel[std::min(label.index(), byLabel.size() - 1)];

@@ -31,6 +31,12 @@ constexpr std::array<Hue, kFrameRoleCount> kHues = {{
     {350, 130, 212, 120}, // naive: pink
     {6, 190, 140, 104},   // slow: red
     {24, 70, 160, 84},    // creation: brown
+    {49, 215, 142, 92},   // allocation: yellow
+    {280, 34, 204, 84},   // waiting: pale mauve
+    {202, 110, 178, 82},  // generated: sky blue
+    {222, 26, 190, 84},   // library: grey blue
+    {28, 22, 166, 96},    // operating system: taupe
+    {160, 74, 174, 70},   // own code: bluish green
     {215, 8, 230, 62},    // remainder
     {220, 12, 200, 104},  // other
 }};

@@ -29,10 +29,16 @@ enum class FrameRole {
     naive,     // deliberately naive code
     slow,      // reference implementations and layout conversions
     creation,  // making primitives
+    allocation, // allocator, page faults
+    waiting,    // off the processor
+    generated,  // code made at run time
+    library,
+    kernelMode, // in the operating system
+    ownCode,    // of the program itself
     remainder, // what no probe covers
     other,
 };
-inline constexpr int kFrameRoleCount = 17;
+inline constexpr int kFrameRoleCount = 23;
 
 struct Colours {
     bool dark = false;
