@@ -3,6 +3,7 @@
 #include "app/cli/device_report.h"
 #include "app/cli/exit_code.h"
 #include "app/cli/input_options.h"
+#include "app/cli/sample_report.h"
 #include "app/cli/session_notes.h"
 #include "app/cli/table_text.h"
 #include "core/analysis/reports.h"
@@ -36,11 +37,14 @@ Examples:
   stepscope report lenet.stepscope --by layer
   stepscope report lenet.stepscope --by primitive --format csv -o primitives.csv
   stepscope report trace.json.gz --by operator
+  stepscope report lenet.stepscope --samples tree --noisefloor 2
+  stepscope report lenet.stepscope --samples flat --sortedby overhead --series cpu
   stepscope report lenet.stepscope --by step --format json | jq '.rows[] | select(.note != null)')";
 
 struct ReportOptions {
     std::string file, by = "phase", format = "text", output;
     InputChoice input;
+    SampleOptions samples;
     bool includeWarmup = false;
     int64_t firstStep = 0;
     int64_t lastStep = std::numeric_limits<int64_t>::max();
@@ -223,6 +227,26 @@ base::Status checkOptions(const ReportOptions& options)
     return checkOutput(options);
 }
 
+int runSamples(const session::SessionPtr& session, const ReportOptions& options, const analysis::SpanFilter& steps)
+{
+    const base::Result<analysis::SampleFilter> filter = sampleFilter(*session, options.samples, steps);
+    if (!filter) {
+        printError(filter.error());
+        return kUsage;
+    }
+    const analysis::SampleProfile profile = analysis::sampleProfile(session, *filter);
+    const bool toTerminal = options.output.empty() && isTerminal(STDOUT_FILENO);
+    if (const base::Status written = writeResult(options.output, sampleReport(profile, options.samples, options.format, toTerminal)); !written) {
+        printError(written.error());
+        return exitCodeOf(written.error(), Stage::writing);
+    }
+    if (options.format != "json")
+        for (const session::QualityRow& row : session->quality())
+            printNote(printable(row.message));
+    if (profile.tree.cut) printNote("there are so many different callers that the outermost of them were left out");
+    return kOk;
+}
+
 int run(const ReportOptions& options)
 {
     if (const base::Status possible = checkOptions(options); !possible) {
@@ -239,6 +263,7 @@ int run(const ReportOptions& options)
     filter.includeWarmup = options.includeWarmup;
     filter.firstStep = options.firstStep;
     filter.lastStep = options.lastStep;
+    if (options.samples.wanted()) return runSamples(opened->session, options, filter);
     std::string text;
     int64_t steps = -1; // not asked for
     if (isDeviceReport(options.by, session)) {
@@ -280,6 +305,7 @@ Command addReportCommand(CLI::App& app)
     parser->add_option("--first-step", options->firstStep, "First step to count, from 0")->check(CLI::Range(int64_t{0}, kMaxStep));
     parser->add_option("--last-step", options->lastStep, "Last step to count")->check(CLI::Range(int64_t{0}, kMaxStep));
     parser->add_option("-o,--output", options->output, "Write to this file instead of standard output");
+    addSampleOptions(*parser, options->samples);
     parser->footer(kFooter);
     return {parser, [options] { return run(*options); }};
 }

@@ -33,7 +33,8 @@ base::SeriesId seriesOf(const session::Session& session, const SampleFilter& fil
 {
     const std::vector<session::SeriesRow>& series = session.series();
     if (filter.series.index() < series.size()) return filter.series;
-    for (size_t i = 0; i < series.size(); ++i)
+    // Of several the newest: samples taken after the others were cleared.
+    for (size_t i = series.size(); i-- > 0;)
         if (series[i].isDefault) return base::SeriesId(i);
     return series.empty() ? base::SeriesId() : base::SeriesId(0u);
 }

@@ -88,4 +88,21 @@ private:
 // A series as files of collapsed stacks have it: sums without times.
 inline session::SeriesRow foldedSeries() { return {"samples", "", session::SeriesKind::other, false, true}; }
 
+// 100 samples of 1 ms: main calls step (70), which calls generated code through a library (60); main itself 30. 7 were lost.
+inline session::SessionPtr sampledSession()
+{
+    SampleMaker maker;
+    maker.builder.addTrack({"training", 4711});
+    maker.frame("main", "main", "main.cpp", 10, session::kOwnCode);
+    maker.frame("step", "net::step(int)", "step.cpp", 42, session::kOwnCode);
+    maker.frame("lib", "dnnl_execute", "", 0, session::kLibraryCode, 0x10, "libdnnl.so.2");
+    maker.frame("jit", "jit_conv", "", 0, session::kGenerated);
+    const SampleMaker::Tags training{maker.label(session::Phase::forward), session::TrackId(0u)};
+    maker.add("main;step;lib;jit", 60, 1'000'000, training);
+    maker.add("main;step", 10, 1'000'000, training);
+    maker.add("main", 30, 1'000'000, training);
+    maker.builder.addQuality({"lost-stack-samples", 7, "7 of 107 stack samples were lost.", ""});
+    return maker.build();
+}
+
 } // namespace stepscope::support
