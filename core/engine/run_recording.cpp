@@ -76,20 +76,24 @@ RunRecording::RunRecording(session::SessionSink* sink, const recording::Sampling
     loss = m_recorder->addCounter("loss", "");
     queueDepth = m_recorder->addCounter("queue depth", "batches");
     testAccuracy = m_recorder->addCounter("test accuracy", "");
-    if (sampling.mode != recording::SampleMode::off) startSampling(sampling);
-}
-
-void RunRecording::startSampling(const recording::SamplingOptions& options)
-{
-    m_sampler = std::make_unique<recording::CpuSampler>(*m_recorder, std::make_unique<recording::CodeNames>());
-    const base::Status started = m_sampler->start(options);
+    if (sampling.mode == recording::SampleMode::off) return;
+    const base::Status started = startSampling(sampling);
     if (started) return;
-    m_sampler.reset();
     std::string text = started.error().message;
     if (!started.error().hint.empty()) text += " (" + started.error().hint + ")";
     text += ".";
     m_recorder->addEnvironment("sampler.method", "none");
     m_recorder->addQuality({"no-stack-samples", 1, "No stack samples: " + text});
+}
+
+base::Status RunRecording::startSampling(const recording::SamplingOptions& options)
+{
+    if (!on()) return base::fail(base::ErrorCode::unavailable, "the run is not recorded, so there is nothing to sample into");
+    if (m_sampler != nullptr) return m_sampler->start(options);
+    m_sampler = std::make_unique<recording::CpuSampler>(*m_recorder, std::make_unique<recording::CodeNames>());
+    const base::Status started = m_sampler->start(options);
+    if (!started) m_sampler.reset();
+    return started;
 }
 
 void RunRecording::addEnvironment(std::string_view key, std::string_view value)

@@ -23,7 +23,9 @@ public:
     recording::SpanBuffer* buffer() const { return m_buffer; }
     Recording forBackend() const { return {m_recorder.get(), m_buffer}; }
     recording::Recorder* recorder() const { return m_recorder.get(); }
-    recording::CpuSampler* sampler() const { return m_sampler.get(); } // null when stacks are not sampled
+    // Of any thread, one at a time. Errors: not recorded, no method works, sampling already.
+    base::Status startSampling(const recording::SamplingOptions& options);
+    recording::CpuSampler* sampler() const { return m_sampler.get(); } // null until stacks are sampled
 
     recording::AllocationRecorder* allocations() const { return m_recorder != nullptr ? m_recorder->allocations() : nullptr; }
 
@@ -40,8 +42,6 @@ public:
     base::Status finish();
 
 private:
-    void startSampling(const recording::SamplingOptions& options);
-
     std::unique_ptr<recording::Recorder> m_recorder;
     std::unique_ptr<recording::CpuSampler> m_sampler;
     recording::SpanBuffer* m_buffer = nullptr;

@@ -90,6 +90,36 @@ void Trainer::requestStop()
     m_impl->control.stop.store(true, std::memory_order_relaxed);
 }
 
+base::Status Trainer::startSampling(const recording::SamplingOptions& options)
+{
+    const std::lock_guard lock(m_impl->control.recordingMutex);
+    if (m_impl->control.recording == nullptr)
+        return fail(ErrorCode::unavailable, "no run is being recorded", {}, "start one first");
+    return m_impl->control.recording->startSampling(options);
+}
+
+void Trainer::stopSampling()
+{
+    const std::lock_guard lock(m_impl->control.recordingMutex);
+    if (RunRecording* recording = m_impl->control.recording; recording != nullptr && recording->sampler() != nullptr)
+        recording->sampler()->stop();
+}
+
+void Trainer::clearSamples()
+{
+    const std::lock_guard lock(m_impl->control.recordingMutex);
+    if (RunRecording* recording = m_impl->control.recording; recording != nullptr && recording->sampler() != nullptr)
+        recording->sampler()->clear();
+}
+
+std::optional<recording::SamplingStatistics> Trainer::samplingStatistics() const
+{
+    const std::lock_guard lock(m_impl->control.recordingMutex);
+    const RunRecording* recording = m_impl->control.recording;
+    if (recording == nullptr || recording->sampler() == nullptr) return std::nullopt;
+    return recording->sampler()->statistics();
+}
+
 base::Result<TrainResult> Trainer::wait()
 {
     if (m_impl->thread.joinable()) m_impl->thread.join();

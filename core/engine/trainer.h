@@ -72,6 +72,12 @@ public:
     void pause();
     void resume();
     void requestStop(); // at the next step boundary; async-signal-safe
+    // Stack samples while the run goes on, at any step. They add up until they are cleared; what comes after clearing is
+    // a series of its own, which the session shows first.
+    base::Status startSampling(const recording::SamplingOptions& options);
+    void stopSampling();
+    void clearSamples();
+    std::optional<recording::SamplingStatistics> samplingStatistics() const; // none before the first start
     // Blocks until the thread ends. A data, build, sink or training failure is the Error; everything recorded up to it
     // is in the sink.
     base::Result<TrainResult> wait();

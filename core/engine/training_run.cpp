@@ -24,6 +24,15 @@ TrainingRun::TrainingRun(RunInputs inputs, RunControl& control, ProgressMeter& m
       m_meter(meter),
       m_recording(m_inputs.sink, m_inputs.options.sampling, m_inputs.options.allocations)
 {
+    offerSampling(true);
+}
+
+TrainingRun::~TrainingRun() { offerSampling(false); }
+
+void TrainingRun::offerSampling(bool possible)
+{
+    const std::lock_guard lock(m_control.recordingMutex);
+    m_control.recording = possible ? &m_recording : nullptr;
 }
 
 base::Result<TrainResult> TrainingRun::run()
@@ -51,6 +60,7 @@ base::Result<TrainResult> TrainingRun::run()
     }
     if (!status)
         m_recording.addQuality("run-failed", 1, fmt::format("The run ended early: {}.", status.error().message));
+    offerSampling(false);
     m_meter.setState(TrainState::stopping, "saving");
     const Status saved = m_recording.finish();
     if (!status) return fail(status.error());

@@ -20,6 +20,8 @@ struct RunControl {
     std::mutex mutex;
     std::condition_variable changed;
     bool paused = false; // guarded by mutex
+    std::mutex recordingMutex;
+    RunRecording* recording = nullptr; // while stacks can be sampled; guarded by recordingMutex
 };
 
 struct RunInputs {
@@ -36,6 +38,7 @@ base::Status checkOptions(const TrainOptions& options);
 class TrainingRun {
 public:
     TrainingRun(RunInputs inputs, RunControl& control, ProgressMeter& meter);
+    ~TrainingRun();
 
     // Finishes the sink also when it fails, so that everything up to the failure is saved.
     base::Result<TrainResult> run();
@@ -60,6 +63,7 @@ private:
     bool waitWhilePaused(); // true if it waited
     bool stopRequested() const { return m_control.stop.load(std::memory_order_relaxed); }
     base::Progress progress();
+    void offerSampling(bool possible); // to the controlling thread
 
     RunInputs m_inputs;
     RunControl& m_control;
