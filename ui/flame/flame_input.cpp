@@ -2,6 +2,7 @@
 #include "ui/flame/flame_widget.h"
 
 #include <QApplication>
+#include <QContextMenuEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QScrollBar>
@@ -102,6 +103,16 @@ void FlameWidget::moveSelection(present::FlameMove way)
     emit selectionChanged(to);
 }
 
+void FlameWidget::followWidest()
+{
+    if (m_tree == nullptr) return;
+    const uint32_t leaf = present::widestLeaf(*m_tree, m_selected == present::kNoNode ? zoomedNode() : m_selected);
+    if (leaf == present::kNoNode || leaf == 0) return;
+    select(leaf);
+    ensureVisible(leaf);
+    emit selectionChanged(leaf);
+}
+
 void FlameWidget::escape()
 {
     if (m_selected != present::kNoNode || searching() || m_highlighted.valid()) {
@@ -118,6 +129,25 @@ void FlameWidget::escape()
     showWhole();
 }
 
+void FlameWidget::contextMenuEvent(QContextMenuEvent* event)
+{
+    if (m_tree == nullptr) return;
+    uint32_t node = m_selected;
+    QPoint place = event->globalPos();
+    if (event->reason() == QContextMenuEvent::Mouse) {
+        const present::FlameRect* rect = rectAt(viewport()->mapFromGlobal(event->globalPos()));
+        node = rect != nullptr && rect->kind != present::FlameRectKind::merged ? rect->node : present::kNoNode;
+        if (node != m_selected) {
+            select(node);
+            emit selectionChanged(node);
+        }
+    } else {
+        place = viewport()->mapToGlobal(viewport()->rect().center());
+    }
+    setHovered(nullptr, {});
+    emit menuRequested(node, place);
+}
+
 void FlameWidget::keyPressEvent(QKeyEvent* event)
 {
     using present::FlameMove;
@@ -128,6 +158,10 @@ void FlameWidget::keyPressEvent(QKeyEvent* event)
     switch (event->key()) {
     case Qt::Key_Backspace: return undoZoom();
     case Qt::Key_0: return showWhole();
+    case Qt::Key_E:
+        if (event->modifiers() != Qt::NoModifier) break;
+        if (m_selected != present::kNoNode) emit sourceRequested(m_selected);
+        return;
     case Qt::Key_Escape: return escape();
     case Qt::Key_Up: return moveSelection(m_rootAtBottom ? FlameMove::child : FlameMove::parent);
     case Qt::Key_Down: return moveSelection(m_rootAtBottom ? FlameMove::parent : FlameMove::child);

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kLabelPadding = 4;
 constexpr double kNarrowestLabel = 26;
+constexpr double kPale = 0.68; // of the background, over what a frame spends in others
 
 QColor mix(const QColor& a, const QColor& b, double shareOfB)
 {
@@ -28,6 +29,11 @@ bool faded(const present::FlameRect& rect, const FlamePaintOptions& options)
     if (options.matched == nullptr || options.matched->empty()) return false;
     if (rect.kind == present::FlameRectKind::remainder || rect.kind == present::FlameRectKind::merged) return true;
     return rect.node >= options.matched->size() || (*options.matched)[rect.node] == 0;
+}
+
+bool isFrame(const present::FlameRect& rect)
+{
+    return rect.kind == present::FlameRectKind::frame || rect.kind == present::FlameRectKind::ancestor;
 }
 
 } // namespace
@@ -115,6 +121,12 @@ void FlamePainter::paintRow(QImage& image, const analysis::FlameTree& tree, cons
             for (int x = x1; x < end; ++x) m_line[static_cast<size_t>(x)] = (x - x1) % 3 == 2 && end - x1 > 4 ? background : fill;
         } else {
             std::fill(m_line.begin() + x1, m_line.begin() + end, fill);
+            if (options.showSelf && isFrame(rect)) {
+                const analysis::FlameNode& node = tree.node(rect.node);
+                const double covered = node.total > 0 ? 1 - std::clamp(static_cast<double>(node.self) / static_cast<double>(node.total), 0.0, 1.0) : 1;
+                const int until = std::min(end, x1 + static_cast<int>(std::lround((x2 - x1) * covered)));
+                std::fill(m_line.begin() + x1, m_line.begin() + until, mix(QColor(fill), options.background, kPale).rgb());
+            }
         }
     }
     const double yOfRow = layout.rects[first].y - options.top;
@@ -144,7 +156,10 @@ void FlamePainter::paintLabels(QImage& image, const analysis::FlameTree& tree, c
             if (width == m_widths.constEnd()) width = m_widths.insert(label, metrics.horizontalAdvance(label));
             if (*width > room) label = metrics.elidedText(label, Qt::ElideRight, room);
             if (label.size() < 2 && *width > room) continue; // an ellipsis alone says nothing
-            painter.setPen(colours(tree, rect, options).text);
+            const theme::FrameColours colour = colours(tree, rect, options);
+            // Most of the text stands on the pale part.
+            const bool pale = options.showSelf && isFrame(rect) && tree.node(rect.node).self * 2 < tree.node(rect.node).total;
+            painter.setPen(pale ? theme::readableOn(mix(colour.fill, options.background, kPale), options.dark) : colour.text);
             const double baseline = rect.y - options.top + (layout.viewport.rowHeight + metrics.ascent() - metrics.descent()) / 2 - 0.5;
             painter.drawText(QPointF(x1 - options.left + kLabelPadding, baseline), label);
         }

@@ -25,6 +25,7 @@ struct FlamePaintOptions {
     double top = 0;
     // One byte per node, 1 = search hit; empty: no search. Frames without a hit are faded.
     const std::vector<uint8_t>* matched = nullptr;
+    bool showSelf = false; // pale the part of a frame that its children cover
 };
 
 class FlamePainter {

@@ -1,11 +1,9 @@
 #include "ui/flame/flame_widget.h"
 
-#include "core/present/axis.h"
-#include "core/present/format.h"
+#include "ui/flame/flame_geometry.h"
 
 #include <QEvent>
 #include <QLabel>
-#include <QPainter>
 #include <QScrollBar>
 
 #include <algorithm>
@@ -15,12 +13,7 @@ namespace stepscope::flame {
 
 namespace {
 
-constexpr double kRowHeight = 21;
-constexpr double kGutter = 20; // left of the graph, for the name of the y axis
-constexpr double kAxis = 26;   // above it, for the x axis
 constexpr double kLargestScale = 1e6;
-
-QString fromUtf8(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 // Names from below the root down to the node.
 std::vector<std::string> namesTo(const analysis::FlameTree& tree, uint32_t node)
@@ -73,10 +66,10 @@ FlameWidget::FlameWidget(const theme::Theme& theme, QWidget* parent)
 
 // --- content ---
 
-void FlameWidget::setTree(TreePtr tree)
+void FlameWidget::setTree(TreePtr tree, bool sameRun)
 {
     std::vector<std::string> zoomedPath, selectedPath;
-    if (m_tree != nullptr && tree != nullptr && m_tree->session == tree->session) {
+    if (m_tree != nullptr && tree != nullptr && (sameRun || m_tree->session == tree->session)) {
         if (!atHome()) zoomedPath = namesTo(*m_tree, zoomedNode());
         if (m_selected != present::kNoNode) selectedPath = namesTo(*m_tree, m_selected);
     }
@@ -102,6 +95,13 @@ void FlameWidget::setRootAtBottom(bool atBottom)
     m_rootAtBottom = atBottom;
     relayout();
     verticalScrollBar()->setValue(atBottom ? verticalScrollBar()->maximum() : 0);
+}
+
+void FlameWidget::setShowSelf(bool on)
+{
+    if (on == m_showSelf) return;
+    m_showSelf = on;
+    invalidate();
 }
 
 void FlameWidget::select(uint32_t node)
@@ -133,16 +133,16 @@ double FlameWidget::graphWidth() const { return std::max(1.0, graphRect().width(
 
 double FlameWidget::contentLeft() const { return place().offset * graphWidth() * place().scale; }
 
-static double contentTop(const present::FlameLayout& layout, const QScrollBar* bar, double height, bool rootAtBottom)
+double FlameWidget::contentTop() const
 {
-    const double spare = height - layout.contentHeight;
-    return rootAtBottom && spare > 0 ? -spare : bar->value();
+    const double spare = graphRect().height() - m_layout.contentHeight;
+    return m_rootAtBottom && spare > 0 ? -spare : verticalScrollBar()->value();
 }
 
 QRectF FlameWidget::viewportRect(const present::FlameRect& rect) const
 {
     const QRectF graph = graphRect();
-    const double top = contentTop(m_layout, verticalScrollBar(), graph.height(), m_rootAtBottom);
+    const double top = contentTop();
     return QRectF(graph.left() + rect.x - contentLeft(), graph.top() + rect.y - top, rect.w, rect.h);
 }
 
@@ -150,7 +150,7 @@ const present::FlameRect* FlameWidget::rectAt(const QPointF& position) const
 {
     const QRectF graph = graphRect();
     if (m_tree == nullptr || !graph.contains(position)) return nullptr;
-    const double top = contentTop(m_layout, verticalScrollBar(), graph.height(), m_rootAtBottom);
+    const double top = contentTop();
     return present::hit(m_layout, position.x() - graph.left() + contentLeft(), position.y() - graph.top() + top);
 }
 
@@ -348,169 +348,6 @@ void FlameWidget::nextMatch(int direction)
     const auto at = std::find(m_matches.nodes.begin(), m_matches.nodes.end(), node);
     m_currentMatch = at == m_matches.nodes.end() ? -1 : static_cast<int>(at - m_matches.nodes.begin());
     emit matchesChanged();
-}
-
-// --- hover ---
-
-void FlameWidget::hoverAt(const QPointF& position) { setHovered(rectAt(position), position); }
-
-QString FlameWidget::detailsHtml(const present::FlameRect& rect) const
-{
-    const present::FlameDetails details = present::flameDetails(*m_tree, rect);
-    const theme::Colours& c = m_theme.colours();
-    QString html = QStringLiteral("<b>%1</b>").arg(fromUtf8(details.name).toHtmlEscaped());
-    if (!details.path.empty() && details.path != details.name)
-        html += QStringLiteral("<br><span style='color:%1'>%2</span>").arg(c.dimText.name(), fromUtf8(details.path).toHtmlEscaped());
-    html += QStringLiteral("<table cellspacing='0' cellpadding='1' style='margin-top:4px'>");
-    for (const present::DetailField& field : details.fields) {
-        html += QStringLiteral("<tr><td style='color:%1; padding-right:14px'>%2</td><td>%3</td></tr>")
-                    .arg(c.dimText.name(), fromUtf8(field.title).toHtmlEscaped(), fromUtf8(field.value).toHtmlEscaped());
-    }
-    return html + QStringLiteral("</table>");
-}
-
-void FlameWidget::setHovered(const present::FlameRect* rect, const QPointF& position)
-{
-    if (rect == nullptr) {
-        if (m_hovered != nullptr) viewport()->update();
-        m_hovered = nullptr;
-        m_details->hide();
-        return;
-    }
-    if (rect != m_hovered) {
-        m_hovered = rect;
-        QPalette palette = m_details->palette();
-        palette.setColor(QPalette::Window, m_theme.colours().panel);
-        m_details->setPalette(palette);
-        m_details->setText(detailsHtml(*rect));
-        m_details->setWordWrap(false);
-        m_details->setMaximumWidth(std::max(200, viewport()->width() - 16));
-        m_details->adjustSize();
-        if (m_details->sizeHint().width() > m_details->maximumWidth()) {
-            m_details->setWordWrap(true);
-            m_details->adjustSize();
-        }
-        viewport()->update();
-    }
-    // Beside the mouse, on the side with room, never under it.
-    const QSize size = m_details->size();
-    int x = static_cast<int>(position.x()) + 16, y = static_cast<int>(position.y()) + 18;
-    if (x + size.width() > viewport()->width() - 4) x = std::max(4, static_cast<int>(position.x()) - size.width() - 12);
-    if (y + size.height() > viewport()->height() - 4) y = std::max(4, static_cast<int>(position.y()) - size.height() - 12);
-    m_details->move(x, y);
-    m_details->show();
-    m_details->raise();
-}
-
-// --- painting ---
-
-void FlameWidget::paintEvent(QPaintEvent*)
-{
-    const theme::Colours& c = m_theme.colours();
-    QPainter painter(viewport());
-    if (m_tree == nullptr || m_tree->nodes.empty() || m_tree->nodes[0].total <= 0) {
-        painter.fillRect(viewport()->rect(), c.base);
-        painter.setPen(c.dimText);
-        const QString text = m_tree == nullptr ? m_emptyText : tr("The selected steps hold no recorded time.");
-        painter.drawText(viewport()->rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, text);
-        return;
-    }
-    const QRectF graph = graphRect();
-    // The screen may have changed since the image was made.
-    const double ratio = viewport()->devicePixelRatioF();
-    const QSize pixels(static_cast<int>(std::ceil(graph.width() * ratio)), static_cast<int>(std::ceil(graph.height() * ratio)));
-    if (m_image.size() != pixels || m_image.devicePixelRatio() != ratio) {
-        m_image = QImage(pixels, QImage::Format_RGB32);
-        m_image.setDevicePixelRatio(ratio);
-        m_imageValid = false;
-    }
-    if (!m_imageValid && !m_image.isNull()) {
-        FlamePaintOptions options;
-        options.dark = m_theme.dark();
-        options.background = c.base;
-        options.left = contentLeft();
-        options.top = contentTop(m_layout, verticalScrollBar(), graph.height(), m_rootAtBottom);
-        options.matched = searching() ? &m_matches.matched : nullptr;
-        m_painter.paint(m_image, *m_tree, m_layout, options);
-        m_imageValid = true;
-    }
-    painter.fillRect(viewport()->rect(), c.base);
-    painter.drawImage(graph.topLeft(), m_image);
-    paintAxis(painter);
-    painter.setClipRect(graph);
-    paintMarks(painter);
-}
-
-void FlameWidget::paintAxis(QPainter& painter)
-{
-    const theme::Colours& c = m_theme.colours();
-    const QRectF graph = graphRect();
-    painter.setFont(m_theme.small());
-    const QFontMetricsF metrics(painter.font());
-
-    // Time of the visible part, as a sum over all spans that were merged.
-    const double perPixel = static_cast<double>(m_tree->node(zoomedNode()).total) / (graph.width() * place().scale);
-    const double steps = std::max<double>(1, static_cast<double>(m_tree->steps));
-    const double from = contentLeft() * perPixel / steps, to = from + graph.width() * perPixel / steps;
-    const QString title = m_tree->steps > 0 ? tr("mean time per step (width is a share of the time, not a time axis)")
-                                            : tr("total time (width is a share of the time, not a time axis)");
-    const double titleWidth = metrics.horizontalAdvance(title);
-    painter.setPen(c.dimText);
-    const bool roomForTitle = titleWidth + 200 < graph.width();
-    if (roomForTitle) painter.drawText(QPointF(graph.right() - titleWidth - 6, metrics.ascent() + 4), title);
-
-    const std::vector<double> ticks = present::niceTicks(from, to, std::max(2, static_cast<int>(graph.width() / 130)));
-    const std::vector<std::string> labels = present::timeTickLabels(ticks);
-    const double limit = roomForTitle ? graph.right() - titleWidth - 16 : graph.right();
-    for (size_t i = 0; i < ticks.size(); ++i) {
-        const double x = graph.left() + (ticks[i] - from) / (to - from) * graph.width();
-        painter.setPen(c.strongLine);
-        painter.drawLine(QPointF(x, graph.top() - 5), QPointF(x, graph.top() - 1));
-        const QString label = fromUtf8(labels[i]);
-        const double left = x + 3;
-        painter.setPen(c.dimText);
-        if (left + metrics.horizontalAdvance(label) < limit) painter.drawText(QPointF(left, metrics.ascent() + 4), label);
-    }
-    painter.setPen(c.line);
-    painter.drawLine(QPointF(graph.left(), graph.top() - 1), QPointF(graph.right(), graph.top() - 1));
-
-    painter.save();
-    painter.setPen(c.dimText);
-    const QString depth = m_rootAtBottom ? tr("depth →") : tr("← depth");
-    painter.translate(kGutter / 2 + metrics.ascent() / 2 - 2, graph.top() + 8 + metrics.horizontalAdvance(depth));
-    painter.rotate(-90);
-    painter.drawText(QPointF(0, 0), depth);
-    painter.restore();
-}
-
-void FlameWidget::outline(QPainter& painter, const present::FlameRect& rect, const QColor& colour, double width) const
-{
-    painter.setPen(QPen(colour, width));
-    painter.setBrush(Qt::NoBrush);
-    const double inset = width / 2;
-    QRectF r = viewportRect(rect).adjusted(inset, inset, -inset - 1, -inset - 1);
-    r.setLeft(std::max(r.left(), kGutter - 4)); // the painter need not clip millions of pixels
-    r.setRight(std::min(r.right(), static_cast<double>(viewport()->width()) + 4));
-    if (r.width() > 0) painter.drawRect(r);
-}
-
-void FlameWidget::paintMarks(QPainter& painter)
-{
-    const theme::Colours& c = m_theme.colours();
-    const QRectF graph = graphRect();
-    const bool layers = !m_highlightedNodes.empty();
-    for (int row = 0; row < m_layout.rows; ++row) {
-        const auto [first, last] = FlamePainter::visibleRange(m_layout, row, contentLeft(), contentLeft() + graph.width());
-        for (size_t i = first; i < last; ++i) {
-            const present::FlameRect& rect = m_layout.rects[i];
-            if (rect.kind == present::FlameRectKind::remainder || rect.kind == present::FlameRectKind::merged) continue;
-            if (layers && m_highlightedNodes[rect.node] != 0) outline(painter, rect, c.accent, 2);
-            if (searching() && rect.node < m_matches.matched.size() && m_matches.matched[rect.node] != 0)
-                outline(painter, rect, c.match, 1.5);
-            if (rect.node == m_selected) outline(painter, rect, c.text, 2);
-        }
-    }
-    if (m_hovered != nullptr) outline(painter, *m_hovered, c.text, 1);
 }
 
 } // namespace stepscope::flame

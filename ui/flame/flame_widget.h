@@ -35,8 +35,9 @@ public:
     explicit FlameWidget(const theme::Theme& theme, QWidget* parent = nullptr);
 
     using TreePtr = std::shared_ptr<const analysis::FlameTree>;
-    // Null shows the empty text. Zoom and search are kept where the new tree has the same path.
-    void setTree(TreePtr tree);
+    // Null shows the empty text. Zoom, selection and search are kept where the new tree has the same path, if it is of
+    // the same session or `sameRun` says that it is a later state of the same run.
+    void setTree(TreePtr tree, bool sameRun = false);
     const TreePtr& tree() const { return m_tree; }
     void setEmptyText(const QString& text);
 
@@ -54,11 +55,16 @@ public:
 
     uint32_t selectedNode() const { return m_selected; }
     void select(uint32_t node); // present::kNoNode selects nothing
+    // Selects the leaf at the end of the widest path below the zoomed frame.
+    void followWidest();
     // Outlines the frames of a layer.
     void setHighlightedLayer(base::LayerId layer);
 
     void setRootAtBottom(bool atBottom);
     bool rootAtBottom() const { return m_rootAtBottom; }
+    // Pale what frames spend in the frames inside them, so that what they spend themselves stands out.
+    void setShowSelf(bool on);
+    bool showSelf() const { return m_showSelf; }
 
     void setSearch(const present::NameMatcher& matcher); // an empty function ends the search
     const present::FlameMatches& matches() const { return m_matches; }
@@ -81,6 +87,8 @@ signals:
     void selectionChanged(uint32_t node); // by the user
     void matchesChanged();
     void searchCleared(); // Escape ended the search
+    void menuRequested(uint32_t node, const QPoint& globalPosition); // kNoNode beside the frames
+    void sourceRequested(uint32_t node);                            // E on the selected frame
 
 protected:
     bool viewportEvent(QEvent* event) override;
@@ -92,6 +100,7 @@ protected:
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
     void focusInEvent(QFocusEvent* event) override;
     void focusOutEvent(QFocusEvent* event) override;
     void scrollContentsBy(int dx, int dy) override;
@@ -112,7 +121,9 @@ private:
     double graphWidth() const;
     QRectF graphRect() const;
     double contentLeft() const; // of the magnified content
+    double contentTop() const;  // of what is scrolled
     void paintAxis(QPainter& painter);
+    QString axisTitle() const;
     void paintMarks(QPainter& painter);
     void outline(QPainter& painter, const present::FlameRect& rect, const QColor& colour, double width) const;
     QString detailsHtml(const present::FlameRect& rect) const;
@@ -131,6 +142,7 @@ private:
     state::History<FlamePlace> m_history;
     bool m_magnifying = false; // wheel steps that belong to one entry of the history
     bool m_rootAtBottom = false;
+    bool m_showSelf = false;
     uint32_t m_selected = present::kNoNode;
     base::LayerId m_highlighted;
     std::vector<uint8_t> m_highlightedNodes; // one per node

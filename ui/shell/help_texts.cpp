@@ -13,7 +13,7 @@ QString tr(const char* text) { return QCoreApplication::translate("Help", text);
 
 QString keysHtml()
 {
-    const std::array<std::pair<QString, QString>, 17> rows = {{
+    const std::array<std::pair<QString, QString>, 19> rows = {{
         {tr("<b>Flame graph</b>"), {}},
         {tr("Click"), tr("select a frame and zoom to it")},
         {tr("Backspace, Alt+Left, mouse Back"), tr("undo the zoom")},
@@ -25,6 +25,8 @@ QString keysHtml()
         {tr("Drag, Shift+Wheel"), tr("move the magnified graph")},
         {tr("Arrow keys"), tr("move the selection to parent, child and neighbours")},
         {tr("Enter, F"), tr("zoom to the selection")},
+        {tr("E"), tr("samples: open the source line of the selection in the editor")},
+        {tr("Right click"), tr("callers, callees, source line, copy")},
         {tr("Ctrl+F"), tr("find; Enter and Shift+Enter go through the matches")},
         {tr("<b>Everywhere</b>"), {}},
         {tr("Ctrl+O, Ctrl+S, Ctrl+W"), tr("open, save, close a session")},

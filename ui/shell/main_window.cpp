@@ -1,9 +1,11 @@
 #include "ui/shell/main_window.h"
 
+#include "ui/shell/editor_dialog.h"
 #include "ui/shell/help_texts.h"
 #include "ui/shell/message_bar.h"
 #include "ui/shell/status_strip.h"
 #include "ui/theme/icons.h"
+#include "ui/views/sample_bar.h"
 
 #include <QActionGroup>
 #include <QApplication>
@@ -24,7 +26,7 @@ namespace stepscope::shell {
 namespace {
 
 // Raised when the docks change, so that an old layout is not forced on new docks.
-constexpr int kLayoutVersion = 1;
+constexpr int kLayoutVersion = 2;
 const QString kGeometryKey = QStringLiteral("window/geometry");
 const QString kStateKey = QStringLiteral("window/state");
 const QString kThemeKey = QStringLiteral("theme");
@@ -44,6 +46,7 @@ MainWindow::MainWindow(state::Workbench& workbench, state::RunController& runs, 
     , m_runs(runs)
     , m_theme(theme)
     , m_settings(settings)
+    , m_editor(settings)
 {
     setObjectName(QStringLiteral("mainWindow"));
     setAcceptDrops(true);
@@ -167,6 +170,8 @@ void MainWindow::setupMenus()
     file->addAction(m_saveAction);
     file->addAction(m_closeAction);
     file->addSeparator();
+    file->addAction(tr("Source &Editor …"), this, &MainWindow::chooseEditor);
+    file->addSeparator();
     file->addAction(m_quitAction);
 
     QMenu* view = menuBar()->addMenu(tr("&View"));
@@ -192,6 +197,13 @@ void MainWindow::setupMenus()
     bar->addAction(m_saveAction);
     addToolBarBreak();
     addToolBar(m_messages);
+    addToolBarBreak();
+    m_sampleBar = addToolBar(tr("Stack samples"));
+    m_sampleBar->setObjectName(QStringLiteral("sampleToolBar"));
+    m_sampleBar->setMovable(false);
+    auto* filters = new views::SampleBar({m_workbench, m_runs, m_theme}, m_sampleBar);
+    m_sampleBar->addWidget(filters);
+    connect(filters, &views::SampleBar::qualityRequested, this, &MainWindow::showQuality);
 }
 
 void MainWindow::setupConnections()
@@ -217,6 +229,8 @@ void MainWindow::setupConnections()
         if (m_closing) QTimer::singleShot(0, this, &QWidget::close);
     });
     connect(m_status, &StatusStrip::qualityRequested, this, &MainWindow::showQuality);
+    connect(&m_workbench, &state::Workbench::sourceRequested, this, &MainWindow::openSource);
+    connect(&m_workbench.samples(), &state::Samples::availableChanged, this, &MainWindow::showSampleBar);
     connect(&m_theme, &theme::Theme::changed, this, &MainWindow::tint);
 }
 
@@ -236,6 +250,7 @@ void MainWindow::restoreWindow()
     m_restored = restoreState(m_settings.value(kStateKey).toByteArray(), kLayoutVersion);
     updateShownDocks();
     m_messages->hide();
+    showSampleBar();
 }
 
 void MainWindow::showEvent(QShowEvent* event)
@@ -314,6 +329,17 @@ void MainWindow::showQuality()
     dock(QStringLiteral("session"))->show();
     dock(QStringLiteral("session"))->raise();
 }
+
+// The filters of the samples take a row only where there are samples.
+void MainWindow::showSampleBar() { m_sampleBar->setVisible(m_workbench.samples().available()); }
+
+void MainWindow::openSource(const QString& file, int line)
+{
+    if (const base::Status opened = m_editor.open(file, line); !opened)
+        m_messages->showError(tr("%1, line %2 cannot be shown in the editor").arg(QFileInfo(file).fileName()).arg(line), opened.error());
+}
+
+void MainWindow::chooseEditor() { EditorDialog(m_editor, this).exec(); }
 
 void MainWindow::confirmStop()
 {

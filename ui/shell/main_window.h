@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ui/state/run_controller.h"
+#include "ui/state/source_editor.h"
 #include "ui/state/workbench.h"
 #include "ui/theme/theme.h"
 #include "ui/views/view.h"
@@ -52,16 +53,21 @@ private:
     void showKeys();
     void showAbout();
     void showQuality();
+    void openSource(const QString& file, int line);
+    void chooseEditor();
+    void showSampleBar();
     void confirmStop();
 
     state::Workbench& m_workbench;
     state::RunController& m_runs;
     theme::Theme& m_theme;
     QSettings& m_settings;
+    state::SourceEditor m_editor;
     QHash<QString, QDockWidget*> m_docks;
     QList<QDockWidget*> m_dockOrder;
     QHash<QDockWidget*, bool (*)(const session::Session&)> m_shownFor;
     MessageBar* m_messages = nullptr;
+    QToolBar* m_sampleBar = nullptr;
     StatusStrip* m_status = nullptr;
     QMenu* m_recentMenu = nullptr;
     QAction *m_openAction = nullptr, *m_saveAction = nullptr, *m_closeAction = nullptr, *m_quitAction = nullptr;

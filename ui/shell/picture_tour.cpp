@@ -1,5 +1,6 @@
 #include "ui/shell/picture_tour.h"
 
+#include "core/present/sample_view.h"
 #include "ui/flame/flame_widget.h"
 #include "ui/shell/main_window.h"
 #include "ui/shell/message_bar.h"
@@ -11,6 +12,8 @@
 #include <QDockWidget>
 #include <QPixmap>
 #include <QTimer>
+
+#include <algorithm>
 
 namespace stepscope::shell {
 
@@ -28,6 +31,17 @@ uint32_t findNode(const flame::FlameWidget& flame, std::string_view name)
     for (uint32_t node = 1; tree != nullptr && node < tree->nodes.size(); ++node)
         if (tree->name(node) == name && (best == 0 || tree->node(node).total > tree->node(best).total)) best = node;
     return best;
+}
+
+// The function that most samples end in.
+base::StringId busiestFunction(const state::Samples& samples)
+{
+    const analysis::FlatRow* best = nullptr;
+    if (samples.view() == nullptr) return {};
+    const analysis::SampleProfile& profile = samples.view()->profile;
+    for (const analysis::FlatRow& row : profile.flat)
+        if (row.place < profile.tree.places.size() && (best == nullptr || row.self > best->self)) best = &row;
+    return best != nullptr ? profile.tree.places[best->place].function : base::StringId();
 }
 
 // The middle of the widest drawn frame of a row.
@@ -69,9 +83,34 @@ PictureTour::PictureTour(MainWindow& window, theme::Theme& theme, const QString&
              for (uint32_t i = 0; i < layers.size(); ++i)
                  if (layers[i].name == "conv2") m_window.workbench().selectLayer(base::LayerId(i));
          }},
+        {QStringLiteral("samples"),
+         [this] {
+             m_window.workbench().selectLayer({});
+             m_window.workbench().samples().setInFlame(true);
+             m_window.dock(QStringLiteral("sample-flat"))->raise();
+         }},
+        {QStringLiteral("samples-hover"), [flame] { flame->hoverAt(widestInRow(*flame, std::min(10, flame->layout().rows - 1))); }},
+        {QStringLiteral("samples-libraries"),
+         [this, flame] {
+             analysis::SampleFilter filter = m_window.workbench().samples().filter();
+             filter.native = true;
+             filter.groups = {analysis::SampleGroup::thread, analysis::SampleGroup::phase};
+             m_window.workbench().samples().setFilter(filter);
+             flame->setShowSelf(true);
+             m_window.dock(QStringLiteral("sample-tree"))->raise();
+         }},
+        {QStringLiteral("samples-callers"),
+         [this, flame] {
+             state::Samples& samples = m_window.workbench().samples();
+             flame->setShowSelf(false);
+             samples.resetFilter();
+             samples.showFunction(busiestFunction(samples), analysis::SampleShape::callers);
+         }},
         {QStringLiteral("model-error"),
          [this, editor] {
-             m_window.workbench().selectLayer({});
+             m_window.workbench().samples().resetFilter();
+             m_window.workbench().samples().setInFlame(false);
+             m_window.dock(QStringLiteral("layers"))->raise();
              editor->setPlainText(QStringLiteral("# A typing error is shown where it is.\nmodel = Chain(\n    Conv((5, 5), 1 => 6, relu),\n"
                                                  "    MaxPol((2, 2)),\n    Flux.flatten,\n    Dense(864 => 10))\n"
                                                  "loss = logitcrossentropy\n"));

@@ -7,10 +7,16 @@
 
 namespace stepscope::state {
 
+namespace {
+constexpr int kRenewMs = 500; // of the live view
+}
+
 RunController::RunController(Workbench& workbench, QObject* parent)
     : QObject(parent)
     , m_workbench(workbench)
 {
+    m_renew.setInterval(kRenewMs);
+    connect(&m_renew, &QTimer::timeout, this, &RunController::renewSamples);
 }
 
 RunController::~RunController()
@@ -57,7 +63,7 @@ void RunController::start(model::ModelFile file, const engine::TrainOptions& opt
             made->backend = std::move(*backend);
             auto sink = createSink(path);
             if (!sink) return base::fail(sink.error());
-            made->sink = std::move(*sink);
+            made->sink = std::make_unique<session::SampleMirror>(std::move(*sink));
             made->environment = environment ? environment(file) : std::vector<session::EnvironmentRow>();
             return made;
         },
@@ -70,6 +76,8 @@ void RunController::prepared(base::Result<std::shared_ptr<Prepared>> result, mod
     if (!result) return ended(base::fail(result.error()));
     m_prepared = std::move(*result);
     m_trainer = std::make_shared<engine::Trainer>();
+    m_samplingOptions = options.sampling;
+    m_sampling.reset();
     // The callback runs on the training thread: it only posts a copy.
     const auto callback = [this](const engine::TrainStatus& status) {
         QMetaObject::invokeMethod(this, [this, status] { report(status); }, Qt::QueuedConnection);
@@ -79,6 +87,7 @@ void RunController::prepared(base::Result<std::shared_ptr<Prepared>> result, mod
     if (!started) return ended(base::fail(started.error()));
     m_workbench.setMeasuring(true);
     setState(State::running);
+    m_renew.start();
     if (m_stopRequested) stop();
     waitForEnd();
 }
@@ -108,7 +117,13 @@ void RunController::report(const engine::TrainStatus& status)
 
 void RunController::ended(base::Result<engine::TrainResult> result)
 {
+    m_renew.stop();
+    m_snapshotSlot.cancel();
+    m_samplerSlot.cancel();
     m_trainer.reset();
+    m_workbench.samples().setLive(nullptr);
+    if (m_sampling.has_value()) m_sampling->running = false;
+    emit samplingChanged();
     const bool recorded = m_prepared != nullptr;
     m_prepared.reset(); // closes the file
     if (result) m_result = std::move(*result);
@@ -119,6 +134,65 @@ void RunController::ended(base::Result<engine::TrainResult> result)
     if (!recorded || !QFileInfo::exists(m_path)) return;
     if (m_status.has_value() && m_status->step > 0) m_workbench.open(m_path);
     else QFile::remove(m_path); // nothing was measured
+}
+
+// Twice a second at most, and never before the last snapshot is there.
+void RunController::renewSamples()
+{
+    if (m_prepared == nullptr || m_trainer == nullptr) return;
+    m_sampling = m_trainer->samplingStatistics();
+    emit samplingChanged();
+    if (m_snapshotSlot.busy()) return;
+    m_workbench.jobs().start<session::SessionPtr>(
+        m_snapshotSlot, QString(),
+        [keep = m_prepared](std::stop_token, const base::Progress&) -> base::Result<session::SessionPtr> { return keep->sink->snapshot(); },
+        [this](base::Result<session::SessionPtr> session) {
+            if (session && *session != nullptr && active()) m_workbench.samples().setLive(*session);
+        });
+}
+
+void RunController::startSampling()
+{
+    if (m_trainer == nullptr || m_samplerSlot.busy()) return;
+    recording::SamplingOptions options = m_samplingOptions;
+    if (options.mode == recording::SampleMode::off) options.mode = recording::SampleMode::cpu;
+    // Finding the rate takes a quarter of a second.
+    m_workbench.jobs().start<bool>(
+        m_samplerSlot, tr("Starting the sampler"),
+        [trainer = m_trainer, options](std::stop_token, const base::Progress&) -> base::Result<bool> {
+            if (base::Status started = trainer->startSampling(options); !started) return base::fail(started.error());
+            return true;
+        },
+        [this](base::Result<bool> started) {
+            if (!started) emit m_workbench.failed(tr("Stacks cannot be sampled"), started.error());
+            askSampler();
+        });
+}
+
+void RunController::stopSampling()
+{
+    if (m_trainer == nullptr || m_samplerSlot.busy()) return;
+    m_workbench.jobs().start<bool>(
+        m_samplerSlot, QString(),
+        [trainer = m_trainer](std::stop_token, const base::Progress&) -> base::Result<bool> {
+            trainer->stopSampling();
+            return true;
+        },
+        [this](base::Result<bool>) { askSampler(); });
+}
+
+void RunController::clearSamples()
+{
+    if (m_trainer == nullptr) return;
+    m_trainer->clearSamples();
+    askSampler();
+}
+
+void RunController::askSampler()
+{
+    if (m_trainer == nullptr) return;
+    m_sampling = m_trainer->samplingStatistics();
+    emit samplingChanged();
 }
 
 void RunController::pause()

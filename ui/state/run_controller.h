@@ -4,10 +4,12 @@
 
 #include "core/engine/trainer.h"
 #include "core/model/model.h"
+#include "core/session/sample_mirror.h"
 #include "ui/state/workbench.h"
 
 #include <QObject>
 #include <QString>
+#include <QTimer>
 
 #include <memory>
 #include <optional>
@@ -31,6 +33,13 @@ public:
     void resume();
     void stop(); // at the next step boundary
 
+    // Stack samples of the running run; they add up until they are cleared.
+    void startSampling();
+    void stopSampling();
+    void clearSamples();
+    bool sampling() const { return m_sampling.has_value() && m_sampling->running; }
+    const std::optional<recording::SamplingStatistics>& samplingStatistics() const { return m_sampling; }
+
     // Last report of the running or finished run.
     const std::optional<engine::TrainStatus>& status() const { return m_status; }
     // Loss and median step time of every report, oldest first, for the sparklines. At most kHistory.
@@ -48,17 +57,20 @@ public:
 signals:
     void stateChanged();
     void statusChanged();
+    void samplingChanged();
     // The run is over and its session, if there is one, is being opened.
     void finished();
 
 private:
     struct Prepared {
         std::unique_ptr<engine::Backend> backend;
-        std::unique_ptr<session::SessionSink> sink;
+        std::unique_ptr<session::SampleMirror> sink;
         std::vector<session::EnvironmentRow> environment;
     };
     void prepared(base::Result<std::shared_ptr<Prepared>> result, model::ModelFile file, const engine::TrainOptions& options);
     void report(const engine::TrainStatus& status);
+    void renewSamples(); // of the live view
+    void askSampler();
     void waitForEnd();
     void ended(base::Result<engine::TrainResult> result);
     void setState(State state);
@@ -70,6 +82,10 @@ private:
     std::shared_ptr<engine::Trainer> m_trainer;
     State m_state = State::idle;
     bool m_stopRequested = false;
+    recording::SamplingOptions m_samplingOptions;
+    std::optional<recording::SamplingStatistics> m_sampling;
+    QTimer m_renew;
+    jobs::JobSlot m_snapshotSlot, m_samplerSlot;
     std::optional<engine::TrainStatus> m_status;
     std::vector<Point> m_history;
     std::optional<engine::TrainResult> m_result;

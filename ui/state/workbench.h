@@ -7,6 +7,7 @@
 #include "core/session/session.h"
 #include "ui/jobs/job_runner.h"
 #include "ui/state/recent_files.h"
+#include "ui/state/samples.h"
 #include "ui/state/services.h"
 
 #include <QObject>
@@ -32,6 +33,7 @@ public:
     const Services& services() const { return m_services; }
     jobs::JobRunner& jobs() { return m_jobs; }
     RecentFiles& recent() { return m_recent; }
+    Samples& samples() { return m_samples; }
 
     // Opens a session file, or hands a model file (.jl) to the run panel by modelRequested(). The session that is open
     // stays until the new one is read; a failure leaves it in place.
@@ -60,6 +62,9 @@ public:
     bool measuring() const { return m_measuring; }
     void setMeasuring(bool measuring);
 
+    // Asks for a place in a source file to be shown in the user's editor; the window does it.
+    void openSource(const QString& file, int line) { emit sourceRequested(file, line); }
+
     // Re-reads quality: loading the columns may have found damage.
     void columnsLoaded();
 
@@ -73,6 +78,7 @@ signals:
     void measuringChanged();
     void qualityChanged();
     void modelRequested(const QString& path);
+    void sourceRequested(const QString& file, int line);
 
 private:
     void opened(base::Result<session::SessionPtr> result, const QString& path);
@@ -86,6 +92,7 @@ private:
     StepFilter m_filter;
     base::LayerId m_selectedLayer;
     bool m_measuring = false;
+    Samples m_samples{*this};
 };
 
 } // namespace stepscope::state

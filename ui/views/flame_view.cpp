@@ -1,11 +1,14 @@
 // The flame graph with its tool row, search bar and legend.
 #include "core/analysis/flame_tree.h"
 #include "core/present/format.h"
+#include "core/present/profile_text.h"
+#include "core/present/sample_view.h"
 #include "ui/flame/flame_widget.h"
 #include "ui/flame/legend_widget.h"
 #include "ui/state/error_text.h"
 #include "ui/theme/icons.h"
 #include "ui/views/analysis_filter.h"
+#include "ui/views/sample_menu.h"
 #include "ui/views/search_bar.h"
 #include "ui/views/view.h"
 
@@ -13,6 +16,7 @@
 #include <QCheckBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMenu>
 #include <QShortcut>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -26,6 +30,7 @@ public:
     FlameView(const ViewContext& context, QWidget* parent)
         : QWidget(parent)
         , m_workbench(context.workbench)
+        , m_samples(context.workbench.samples())
         , m_theme(context.theme)
         , m_flame(new flame::FlameWidget(context.theme, this))
         , m_legend(new flame::LegendWidget(context.theme, this))
@@ -59,6 +64,9 @@ private:
         m_whole = button(QStringLiteral("whole"), tr("Show the whole step (0)"));
         m_flip = button(QStringLiteral("flip"), tr("Root at the bottom, like flames"));
         m_flip->setCheckable(true);
+        m_self = button(QStringLiteral("self"), tr("Show what frames spend themselves: what they spend in others turns pale"));
+        m_self->setCheckable(true);
+        m_widest = button(QStringLiteral("widest"), tr("Follow the widest path to its leaf"));
         m_find = button(QStringLiteral("search"), tr("Find (Ctrl+F)"));
         m_warmup->setToolTip(tr("Include the first steps, which are marked as warm-up because they still set things up"));
         m_warmup->setFocusPolicy(Qt::TabFocus);
@@ -70,6 +78,8 @@ private:
         connect(m_forward, &QToolButton::clicked, m_flame, &flame::FlameWidget::redoZoom);
         connect(m_whole, &QToolButton::clicked, m_flame, &flame::FlameWidget::showWhole);
         connect(m_flip, &QToolButton::toggled, m_flame, &flame::FlameWidget::setRootAtBottom);
+        connect(m_self, &QToolButton::toggled, m_flame, &flame::FlameWidget::setShowSelf);
+        connect(m_widest, &QToolButton::clicked, m_flame, &flame::FlameWidget::followWidest);
     }
 
     void setupLayout()
@@ -77,7 +87,7 @@ private:
         auto* bar = new QHBoxLayout();
         bar->setContentsMargins(6, 3, 8, 3);
         bar->setSpacing(2);
-        for (QToolButton* tool : {m_back, m_forward, m_whole, m_flip, m_find}) bar->addWidget(tool);
+        for (QToolButton* tool : {m_back, m_forward, m_whole, m_flip, m_self, m_widest, m_find}) bar->addWidget(tool);
         bar->addSpacing(8);
         m_path->setTextInteractionFlags(Qt::TextSelectableByMouse);
         m_path->setMinimumWidth(40);
@@ -111,11 +121,62 @@ private:
         connect(m_flame, &flame::FlameWidget::matchesChanged, this,
                 [this] { m_search->showResult(m_flame->matches(), m_flame->currentMatch()); });
         connect(m_flame, &flame::FlameWidget::placeChanged, this, [this] { showPlace(); });
-        connect(m_flame, &flame::FlameWidget::selectionChanged, this, [this](uint32_t node) {
-            const session::Label* label = node == present::kNoNode ? nullptr : m_flame->tree()->label(node);
-            m_workbench.selectLayer(label != nullptr ? label->layer : base::LayerId());
+        connect(m_flame, &flame::FlameWidget::selectionChanged, this, [this](uint32_t node) { selected(node); });
+        connect(m_flame, &flame::FlameWidget::menuRequested, this, [this](uint32_t node, const QPoint& at) { showMenu(node, at); });
+        connect(m_flame, &flame::FlameWidget::sourceRequested, this, [this](uint32_t node) {
+            if (const analysis::FlamePlace* place = m_flame->tree()->place(node)) openPlace(m_workbench, *m_flame->tree()->session, *place);
         });
+        connect(&m_samples, &state::Samples::inFlameChanged, this, [this] { rebuild(); });
+        connect(&m_samples, &state::Samples::viewChanged, this, [this] {
+            if (showsSamples()) showSamples();
+        });
+        connect(&m_samples, &state::Samples::availableChanged, this, [this] { rebuild(); });
         connect(&m_theme, &theme::Theme::changed, this, [this] { tint(); });
+    }
+
+    // A run that goes on is seen by its samples; its spans open when it is over.
+    bool showsSamples() const { return m_samples.live() || (m_samples.inFlame() && m_samples.available()); }
+
+    void selected(uint32_t node)
+    {
+        const auto& tree = m_flame->tree();
+        if (tree != nullptr && tree->ofSamples) {
+            const analysis::FlamePlace* place = node == present::kNoNode ? nullptr : tree->place(node);
+            m_samples.selectFunction(place != nullptr ? place->function : base::StringId());
+            return;
+        }
+        const session::Label* label = node == present::kNoNode || tree == nullptr ? nullptr : tree->label(node);
+        m_workbench.selectLayer(label != nullptr ? label->layer : base::LayerId());
+    }
+
+    void showMenu(uint32_t node, const QPoint& at)
+    {
+        const flame::FlameWidget::TreePtr tree = m_flame->tree(); // stays while the menu is open
+        QMenu menu;
+        if (node != present::kNoNode && tree != nullptr) {
+            menu.addAction(tr("&Zoom Here\tEnter"), m_flame, [this, node, tree] {
+                if (m_flame->tree() == tree) m_flame->zoomTo(node);
+            });
+            if (const analysis::FlamePlace* place = tree->place(node)) addPlaceActions(menu, m_workbench, tree->session, *place);
+            else menu.addAction(tr("Copy &Name"), this, [name = std::string(tree->name(node))] { copyText(QString::fromStdString(name)); });
+            menu.addAction(tr("Copy &Path"), this, [path = tree->path(node)] { copyText(QString::fromStdString(path)); });
+            menu.addSeparator();
+        }
+        QAction* whole = menu.addAction(tr("Show the &Whole\t0"), m_flame, &flame::FlameWidget::showWhole);
+        whole->setEnabled(!m_flame->atHome());
+        menu.exec(at);
+    }
+
+    void showSamples()
+    {
+        m_job.cancel();
+        const state::Samples::ViewPtr view = m_samples.view();
+        if (view == nullptr) {
+            m_flame->setEmptyText(m_samples.available() ? tr("Merging stacks …") : QString::fromStdString(present::noSamplesText()));
+            showTree(nullptr);
+            return;
+        }
+        showTree({view, &view->profile.tree});
     }
 
     void tint()
@@ -141,7 +202,8 @@ private:
         QString text;
         if (tree != nullptr) {
             text = m_flame->atHome()
-                ? stepsText(*tree)
+                ? (tree->ofSamples && m_samples.view() != nullptr ? QString::fromStdString(present::sampleSummary(m_samples.view()->profile))
+                                                                   : stepsText(*tree))
                 : m_flame->zoomedNode() == 0 ? tr("everything that was recorded in these steps")
                                              : QString::fromStdString(tree->path(m_flame->zoomedNode()));
         }
@@ -162,6 +224,7 @@ private:
         using TreePtr = flame::FlameWidget::TreePtr;
         const session::SessionPtr session = m_workbench.session();
         m_warmup->setEnabled(session != nullptr);
+        if (showsSamples()) return showSamples();
         if (session == nullptr) {
             m_job.cancel();
             showTree(nullptr);
@@ -188,20 +251,24 @@ private:
         const bool drawable = tree != nullptr && tree->nodes.size() > 1;
         m_legend->setTree(drawable ? tree.get() : nullptr);
         m_legend->setVisible(drawable);
-        for (QToolButton* tool : {m_flip, m_find}) tool->setEnabled(drawable);
-        m_flame->setTree(tree);
+        for (QToolButton* tool : {m_flip, m_self, m_widest, m_find}) tool->setEnabled(drawable);
+        const auto& before = m_flame->tree();
+        const bool sameRun = m_samples.live() && tree != nullptr && before != nullptr && tree->ofSamples && before->ofSamples;
+        m_flame->setTree(tree, sameRun);
         m_flame->setHighlightedLayer(m_workbench.selectedLayer());
         showPlace();
     }
 
     state::Workbench& m_workbench;
+    state::Samples& m_samples;
     const theme::Theme& m_theme;
     flame::FlameWidget* m_flame;
     flame::LegendWidget* m_legend;
     SearchBar* m_search;
     QLabel* m_path;
     QCheckBox* m_warmup;
-    QToolButton *m_back = nullptr, *m_forward = nullptr, *m_whole = nullptr, *m_flip = nullptr, *m_find = nullptr;
+    QToolButton *m_back = nullptr, *m_forward = nullptr, *m_whole = nullptr, *m_flip = nullptr, *m_self = nullptr, *m_widest = nullptr,
+        *m_find = nullptr;
     std::vector<std::pair<QToolButton*, QString>> m_buttons;
     jobs::JobSlot m_job;
 };

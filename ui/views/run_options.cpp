@@ -39,6 +39,8 @@ RunOptions::RunOptions(QWidget* parent)
     , m_warmup(spin(0, 1000000, static_cast<int>(engine::TrainOptions().warmup), {}, tr("First steps that are left out of statistics"), this))
     , m_threads(spin(0, 1024, 0, tr("automatic"), tr("Threads of a primitive; automatic chooses by timing, since more are often slower"), this))
     , m_workers(spin(-1, 256, -1, tr("as in file"), tr("Threads that load data beside the training"), this))
+    , m_samples(new QComboBox(this))
+    , m_rate(spin(0, 20000, 0, tr("auto"), tr("Samples per second of a thread; automatic takes the most that costs 1 %"), this))
 {
     m_unit->addItem(tr("steps"));
     m_unit->addItem(tr("epochs"));
@@ -67,9 +69,24 @@ RunOptions::RunOptions(QWidget* parent)
     add(1, 1, tr("Warm-&up"), m_warmup);
     add(2, 0, tr("&Threads"), m_threads);
     add(2, 1, tr("&Workers"), m_workers);
+    m_samples->addItem(tr("running"), static_cast<int>(recording::SampleMode::cpu));
+    m_samples->addItem(tr("also waiting"), static_cast<int>(recording::SampleMode::wall));
+    m_samples->addItem(tr("none"), static_cast<int>(recording::SampleMode::off));
+    m_samples->setToolTip(tr("Stack samples: of threads that run (CPU time), also of those that wait (wall-clock time), or none"));
+    m_rate->setSuffix(tr(" Hz"));
+    auto* samplesLabel = new QLabel(tr("S&tacks"), this);
+    samplesLabel->setBuddy(m_samples);
+    grid->addWidget(samplesLabel, 3, 0);
+    grid->addWidget(m_samples, 3, 1);
+    add(3, 1, tr("&Rate"), m_rate);
+    m_samples->setObjectName(QStringLiteral("sampleMode"));
+    connect(m_samples, &QComboBox::activated, this, [this] {
+        m_rate->setEnabled(m_samples->currentData().toInt() != static_cast<int>(recording::SampleMode::off));
+        emit changed();
+    });
     grid->setColumnStretch(1, 1);
     grid->setColumnStretch(3, 1);
-    for (QSpinBox* box : {m_batch, m_length, m_warmup, m_threads, m_workers})
+    for (QSpinBox* box : {m_batch, m_length, m_warmup, m_threads, m_workers, m_rate})
         connect(box, &QSpinBox::valueChanged, this, &RunOptions::changed);
     connect(m_warmup, &QSpinBox::valueChanged, this, [this] { m_warmupChosen = true; });
     connect(m_length, &QSpinBox::valueChanged, this, &RunOptions::adaptWarmup);
@@ -126,6 +143,8 @@ engine::TrainOptions RunOptions::options() const
     options.batchSize = m_batch->value();
     options.threads = m_threads->value();
     if (m_workers->value() >= 0) options.workers = m_workers->value();
+    options.sampling.mode = static_cast<recording::SampleMode>(m_samples->currentData().toInt());
+    options.sampling.rateHz = m_rate->value();
     return options;
 }
 
@@ -137,6 +156,8 @@ void RunOptions::setOptions(const engine::TrainOptions& options)
     m_batch->setValue(static_cast<int>(options.batchSize));
     m_threads->setValue(options.threads);
     m_workers->setValue(options.workers.value_or(-1));
+    m_samples->setCurrentIndex(std::max(0, m_samples->findData(static_cast<int>(options.sampling.mode))));
+    m_rate->setValue(options.sampling.rateHz);
 }
 
 } // namespace stepscope::views

@@ -1,4 +1,4 @@
-// RunOptions: the form of a run: batch, length, warm-up, threads, workers.
+// RunOptions: the form of a run: batch, length, warm-up, threads, workers, stack samples.
 // Owner: ui/views. Thread: UI thread.
 #pragma once
 
@@ -38,6 +38,8 @@ private:
     QSpinBox* m_warmup;
     QSpinBox* m_threads;
     QSpinBox* m_workers;
+    QComboBox* m_samples;
+    QSpinBox* m_rate;
     int64_t m_fileSteps = 0, m_fileEpochs = 0;
     bool m_warmupChosen = false; // else a short run shortens it
 };

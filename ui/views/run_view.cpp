@@ -5,6 +5,7 @@
 #include "ui/views/model_editor.h"
 #include "ui/views/run_options.h"
 #include "ui/views/run_progress.h"
+#include "ui/views/sampling_panel.h"
 #include "ui/views/view.h"
 
 #include <QDir>
@@ -114,6 +115,7 @@ private:
         layout->addWidget(m_options);
         layout->addLayout(buttons);
         layout->addWidget(m_progress);
+        layout->addWidget(new SamplingPanel(m_runs, this));
         setMinimumWidth(300);
     }
 

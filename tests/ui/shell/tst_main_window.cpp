@@ -1,5 +1,6 @@
 #include "idle_backend.h"
 #include "tests/support/device_session.h"
+#include "tests/support/made_samples.h"
 #include "tests/support/made_session.h"
 #include "ui/flame/flame_widget.h"
 #include "ui/histogram/histogram_widget.h"
@@ -9,7 +10,9 @@
 #include "ui/shell/status_strip.h"
 #include "ui/views/model_editor.h"
 #include "ui/views/run_options.h"
+#include "ui/views/sample_bar.h"
 
+#include <QCheckBox>
 #include <QDir>
 #include <QDockWidget>
 #include <QDropEvent>
@@ -26,6 +29,8 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
+#include <QToolButton>
+#include <QTreeView>
 #include <QUrl>
 
 #include <memory>
@@ -166,7 +171,10 @@ private slots:
         // Three steps without the warm-up step: 1, 2 and 3 µs.
         QCOMPARE(f.find<flame::FlameWidget>()->tree()->stepTotal, base::TimeNs{6000});
         QCOMPARE(f.find<histogram::HistogramWidget>()->data()->summary.median, 2000.0);
-        for (models::ReportTable* table : f.window->findChildren<models::ReportTable*>()) QVERIFY(table->model().rowCount() > 0);
+        auto* functions = f.window->dock("sample-flat")->findChild<models::ReportTable*>(); // this session has no samples
+        for (models::ReportTable* table : f.window->findChildren<models::ReportTable*>())
+            if (table != functions) QVERIFY(table->model().rowCount() > 0);
+        QVERIFY(!f.find<views::SampleBar>()->isVisible());
         QVERIFY(f.window->windowTitle().startsWith("run"));
         f.workbench->close();
         QTRY_COMPARE(f.jobs.running(), 0);
@@ -196,6 +204,69 @@ private slots:
         }
         f.load();
         QVERIFY(dock->isHidden());
+    }
+
+    void samplesFillTheirViewsAndOneBarFiltersThemAll()
+    {
+        Fixture f;
+        f.open();
+        f.workbench->show(support::sampledSession(), "/x/sampled.stepscope");
+        QTRY_COMPARE(f.jobs.running(), 0);
+        auto* graph = f.find<flame::FlameWidget>();
+        auto* table = f.window->dock("sample-flat")->findChild<models::ReportTable*>();
+        auto* tree = f.find<QTreeView>("sampleTree");
+        QVERIFY(f.find<views::SampleBar>()->isVisible());
+        // There are no spans, so the flame graph shows the samples.
+        QVERIFY(graph->tree() != nullptr && graph->tree()->ofSamples);
+        QCOMPARE(graph->tree()->nodes[0].count, int64_t{100});
+        QCOMPARE(table->model().rowCount(), 3); // main, step, jit_conv; the library is hidden
+        QCOMPARE(tree->model()->index(0, 0).data().toString(), QString("main:10"));
+
+        analysis::SampleFilter filter;
+        filter.minCount = 65;
+        f.workbench->samples().setFilter(filter);
+        QTRY_COMPARE(f.jobs.running(), 0);
+        QCOMPARE(graph->tree()->nodes.size(), size_t{3}); // everything, main, step
+        QCOMPARE(table->model().rowCount(), 2);
+        QCOMPARE(tree->model()->rowCount(tree->model()->index(0, 0)), 1);
+
+        f.find<QCheckBox>("nativeFrames")->click();
+        QTRY_COMPARE(f.jobs.running(), 0);
+        QVERIFY(f.workbench->samples().filter().native);
+        QCOMPARE(f.workbench->samples().filter().minCount, int64_t{65});
+        f.workbench->samples().undo();
+        f.workbench->samples().undo();
+        QTRY_COMPARE(f.jobs.running(), 0);
+        QCOMPARE(table->model().rowCount(), 3);
+        f.workbench->close();
+        QTRY_COMPARE(f.jobs.running(), 0);
+        QVERIFY(graph->tree() == nullptr);
+        QCOMPARE(table->model().rowCount(), 0);
+        QCOMPARE(tree->model()->rowCount(), 0);
+        QVERIFY(!f.find<views::SampleBar>()->isVisible());
+    }
+
+    void lostSamplesHaveABadge()
+    {
+        Fixture f;
+        f.open();
+        f.workbench->show(support::sampledSession(), "/x/sampled.stepscope");
+        QTRY_COMPARE(f.jobs.running(), 0);
+        QVERIFY(f.find<QToolButton>("lostBadge")->isVisible());
+        QVERIFY(f.find<QToolButton>("lostBadge")->text().contains("7"));
+        f.window->dock("layers")->raise();
+        f.find<QToolButton>("lostBadge")->click();
+        QVERIFY(f.window->dock("session")->isVisible());
+    }
+
+    void aSourceLineWithoutAnEditorIsAMessage()
+    {
+        Fixture f;
+        f.open();
+        f.settings.setValue("editor/command", "no-such-editor %f:%l");
+        f.workbench->openSource("/no/such/file.cpp", 12);
+        QVERIFY(f.window->messages().isVisible());
+        QVERIFY(f.window->messages().text().contains("/no/such/file.cpp"));
     }
 
     void aRowOfTheLayerTableHighlightsTheFlameGraphAndBack()
