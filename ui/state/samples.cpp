@@ -149,7 +149,11 @@ void Samples::rebuild()
         emit viewChanged();
         return;
     }
-    if (live() && m_job.busy()) return; // the next state comes soon
+    if (live() && m_job.busy()) { // a state every half second must not starve the one before
+        m_again = true;
+        return;
+    }
+    m_again = false;
     analysis::SampleFilter wanted = filter();
     wanted.spans.includeWarmup = m_workbench.filter().includeWarmup;
     m_workbench.jobs().start<ViewPtr>(
@@ -164,6 +168,7 @@ void Samples::rebuild()
             m_workbench.jobs().dispose(std::move(old));
             if (!view) emit m_workbench.failed(tr("The samples could not be added up"), view.error());
             else m_workbench.columnsLoaded();
+            if (m_again) rebuild();
         });
 }
 

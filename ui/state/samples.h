@@ -72,6 +72,7 @@ private:
     ViewPtr m_view;
     History<analysis::SampleFilter> m_history;
     bool m_inFlame = false;
+    bool m_again = false; // something changed while a live state was added up
     base::StringId m_selected;
     jobs::JobSlot m_job;
 };

@@ -269,7 +269,7 @@ void SampleBar::showState()
     m_quiet = true;
     const session::SessionPtr& session = m_samples.session();
     const base::SeriesId series = session != nullptr ? analysis::seriesOf(*session, filter) : base::SeriesId();
-    choose(*m_source, m_samples.inFlame() && series.valid() ? static_cast<int>(series.value) : -1);
+    choose(*m_source, (m_samples.inFlame() || m_samples.live()) && series.valid() ? static_cast<int>(series.value) : -1);
     // Callers and callees are of a function that was chosen elsewhere.
     while (m_shape->count() > 2) m_shape->removeItem(2);
     if (filter.function.valid() && session != nullptr) {

@@ -46,6 +46,12 @@ public:
     }
 
 protected:
+    void showEvent(QShowEvent* event) override
+    {
+        QWidget::showEvent(event);
+        if (m_stale) refresh();
+    }
+
     bool eventFilter(QObject* watched, QEvent* event) override
     {
         if (event->type() == QEvent::ContextMenu && watched == m_table->viewport()) {
@@ -85,6 +91,8 @@ private:
 
     void refresh()
     {
+        m_stale = m_samples.live() && !isVisible(); // a hidden view costs a running measurement nothing
+        if (m_stale) return;
         m_quiet = true;
         m_view = m_samples.view();
         m_table->setSource(m_view != nullptr ? m_view->flat : nullptr);
@@ -105,6 +113,7 @@ private:
     models::ReportTable* m_table = nullptr;
     bool m_sortedOnce = false;
     bool m_quiet = false;
+    bool m_stale = false;
 };
 
 } // namespace

@@ -66,6 +66,12 @@ protected:
         painter.drawText(viewport()->rect().adjusted(16, 16, -16, -16), Qt::AlignCenter | Qt::TextWordWrap, emptyText());
     }
 
+    void showEvent(QShowEvent* event) override
+    {
+        QTreeView::showEvent(event);
+        if (m_stale) refresh();
+    }
+
     void resizeEvent(QResizeEvent* event) override
     {
         QTreeView::resizeEvent(event);
@@ -112,6 +118,8 @@ private:
     // Names of the open nodes and of the current one survive a new tree.
     void refresh()
     {
+        m_stale = m_samples.live() && !isVisible(); // a hidden view costs a running measurement nothing
+        if (m_stale) return;
         const auto& view = m_samples.view();
         const int scrolled = verticalScrollBar() != nullptr ? verticalScrollBar()->value() : 0;
         m_quiet = true;
@@ -160,6 +168,7 @@ private:
     state::Samples& m_samples;
     const theme::Theme& m_theme;
     SampleTreeModel m_model;
+    bool m_stale = false;
     bool m_fitting = false;
     bool m_userSized = false;
     bool m_quiet = false;

@@ -394,6 +394,49 @@ private slots:
         QCOMPARE(f.recent.files().first(), f.workbench->path()); // found again after a restart
     }
 
+    void theSamplesOfARunAreShownLiveAndCanBeCleared()
+    {
+        Fixture f;
+        f.open();
+        f.typeModel();
+        engine::TrainOptions options = f.find<views::RunOptions>()->options();
+        options.sampling.mode = recording::SampleMode::wall; // the made-up backend sleeps
+        options.sampling.rateHz = 100;
+        f.find<views::RunOptions>()->setOptions(options);
+        f.find<QPushButton>("start")->click();
+        QTRY_VERIFY_WITH_TIMEOUT(f.runs->status().has_value() && f.runs->status()->step > 20, 20000);
+        QTest::qWait(600);
+        if (!f.runs->samplingStatistics().has_value()) {
+            f.runs->stop();
+            QTRY_VERIFY_WITH_TIMEOUT(!f.runs->active(), 20000);
+            QSKIP("this system forbids sampling");
+        }
+        QTRY_VERIFY_WITH_TIMEOUT(f.workbench->samples().view() != nullptr, 20000);
+        QVERIFY(f.workbench->samples().live());
+        auto* graph = f.find<flame::FlameWidget>();
+        QVERIFY(graph->tree() != nullptr && graph->tree()->ofSamples);
+        QVERIFY(f.find<QLabel>("liveBadge")->isVisible());
+        QVERIFY(f.find<QPushButton>("clearSamples")->isEnabled());
+
+        f.find<QPushButton>("toggleSampling")->click();
+        QTRY_VERIFY_WITH_TIMEOUT(!f.runs->sampling(), 20000);
+        QTRY_COMPARE(f.jobs.running(), 1); // the one that waits for the end of the run
+        QVERIFY(f.runs->samplingStatistics()->samples > 0);
+        f.find<QPushButton>("clearSamples")->click();
+        QCOMPARE(f.runs->samplingStatistics()->samples, int64_t{0});
+        QTRY_COMPARE(f.jobs.running(), 1);
+        f.find<QPushButton>("toggleSampling")->click();
+        QTRY_VERIFY_WITH_TIMEOUT(f.runs->sampling() && f.runs->samplingStatistics()->samples > 0, 20000);
+        f.find<QPushButton>("stop")->click();
+        QTRY_VERIFY_WITH_TIMEOUT(!f.runs->active(), 20000);
+        QVERIFY(!f.workbench->samples().live());
+        QTRY_COMPARE_WITH_TIMEOUT(f.jobs.running(), 0, 20000);
+        QVERIFY(f.workbench->session() != nullptr);
+        // What came after clearing is a series of its own, and the one that is shown.
+        QVERIFY(f.workbench->session()->series().size() >= 2);
+        QVERIFY(f.workbench->samples().available());
+    }
+
     // While a run is measured, only its own numbers change, at most twice a second.
     void theWindowKeepsQuietDuringARun()
     {
