@@ -157,8 +157,9 @@ private slots:
                 if (samples.label[i] >= session.labels().size() || samples.stack[i] >= session.stacks().size()) continue;
                 const base::PrimitiveId primitive = session.labels()[samples.label[i]].primitive;
                 if (!primitive.valid() || (session.primitives()[primitive.index()].flags & session::kNaive) == 0) continue;
-                ++naive;
                 const session::FrameRow& leaf = session.frames()[session.stacks()[samples.stack[i]].frame.index()];
+                if ((leaf.flags & session::kWaiting) != 0) continue; // a thread of OpenMP that has nothing to do in this layer
+                ++naive;
                 const bool here = session.string(leaf.file).ends_with("core/onednn/naive_dense_layer.cpp");
                 inside += here && innermost.count(leaf.line) > 0;
             }
