@@ -77,6 +77,7 @@ base::Status writeThenRename(const fs::path& path, Existing existing,
     const fs::path part = path.string() + ".part";
     std::error_code error;
     base::Status status;
+    bool keepPart = false; // the old file may be gone by then: the new one is all there is
     try {
         if (existing == Existing::refuse && fs::exists(path, error)) return clearPlace(path, existing);
         status = clearPlace(part, Existing::replace);
@@ -85,14 +86,16 @@ base::Status writeThenRename(const fs::path& path, Existing existing,
         if (status) status = clearPlace(path, existing);
         if (status) {
             fs::rename(part, path, error);
+            keepPart = static_cast<bool>(error);
             if (error) status = failed(path, "the file cannot be given its name", error);
         }
     } catch (const std::exception& e) {
         status = base::fail(ErrorCode::internal, e.what());
     }
     if (status) return status;
-    fs::remove(part, error);
+    if (!keepPart) fs::remove(part, error);
     base::Error named = status.error();
+    if (keepPart) named.hint = fmt::format("the new file is whole and called {}", part.string());
     named.where.file = path.string(); // the name that the user gave
     return base::fail(std::move(named));
 }
