@@ -12,11 +12,12 @@ namespace stepscope::analysis {
 // Flags that a hidden frame hands to the visible frame that called it, as FlameGraphs.jl does with those of C frames.
 inline constexpr uint32_t kStatusFlags = session::kSlowPath | session::kAllocation | session::kWaiting;
 
-// In a library or the system, and neither generated code nor of the program itself.
+// In a library or the system, and neither generated code nor of the program itself. What a thread waits in stays visible:
+// it is the answer to the question, and often the only frame with a name.
 constexpr bool isNative(uint32_t frameFlags)
 {
     return (frameFlags & (session::kLibraryCode | session::kKernelMode)) != 0
-        && (frameFlags & (session::kGenerated | session::kOwnCode)) == 0;
+        && (frameFlags & (session::kGenerated | session::kOwnCode | session::kWaiting)) == 0;
 }
 
 struct SamplePlaces {
