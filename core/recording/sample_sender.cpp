@@ -180,7 +180,9 @@ base::StackId SampleSender::stackOf(uint32_t stack, const Context& context)
 
 base::StackId SampleSender::append(base::StackId parent, const Frame& frame, const Context& context, bool leaf)
 {
-    const uint32_t leafFlags = leaf ? context.leafFlags | (frame.waits ? uint32_t{flag::kWaiting} : 0) : 0;
+    uint32_t leafFlags = leaf ? context.leafFlags | (frame.waits ? uint32_t{flag::kWaiting} : 0) : 0;
+    // A thread that waits while a slow primitive runs is not itself on a slow path.
+    if ((leafFlags & flag::kWaiting) != 0) leafFlags &= ~uint32_t{flag::kSlowPath};
     if (frame.nameless) return fold(parent, frame, leafFlags, leaf);
     for (const FrameRow& made : frame.rows) {
         FrameRow row = made;
