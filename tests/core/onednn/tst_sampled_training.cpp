@@ -129,8 +129,9 @@ private slots:
             if (samples.label[i] == base::LabelId::kNone || samples.step[i] < 0) continue;
             const base::PrimitiveId primitive = run.session->labels()[samples.label[i]].primitive;
             if (!primitive.valid() || (run.session->primitives()[primitive.index()].flags & session::kNaive) == 0) continue;
-            ++naive;
             const session::FrameRow& leaf = run.session->frames()[run.session->stacks()[samples.stack[i]].frame.index()];
+            if ((leaf.flags & session::kWaiting) != 0) continue; // waits beside it
+            ++naive;
             slow += (leaf.flags & session::kSlowPath) != 0 ? 1 : 0;
         }
         QVERIFY(naive > 10);
