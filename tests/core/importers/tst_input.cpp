@@ -32,7 +32,7 @@ private:
     {
         QProcess process;
         process.setWorkingDirectory(m_folder.path());
-        process.start("sh", {"-c", command});
+        process.start("bash", {"-o", "pipefail", "-c", command}); // a missing program counts, wherever it stands
         return process.waitForFinished(20000) && process.exitCode() == 0;
     }
     std::filesystem::path path(const QString& name) const { return m_folder.filePath(name).toStdString(); }

@@ -40,7 +40,7 @@ int64_t threadTime()
 }
 
 // The names are looked up in the program's own symbols, by address.
-[[gnu::noinline]] void spinRed(int64_t ns)
+[[gnu::noipa]] void spinRed(int64_t ns)
 {
     const int64_t end = threadTime() + ns;
     volatile int x = 0;
@@ -49,7 +49,7 @@ int64_t threadTime()
             x = x + i;
 }
 
-[[gnu::noinline]] void spinBlue(int64_t ns)
+[[gnu::noipa]] void spinBlue(int64_t ns)
 {
     const int64_t end = threadTime() + ns;
     volatile int x = 1;
@@ -58,7 +58,7 @@ int64_t threadTime()
             x = x * 3 + i;
 }
 
-[[gnu::noinline]] int deepRed(int depth, int64_t ns)
+[[gnu::noipa]] int deepRed(int depth, int64_t ns)
 {
     if (depth == 0) {
         spinRed(ns);
@@ -74,14 +74,22 @@ public:
     {
         Dl_info info{};
         if (::dladdr(reinterpret_cast<void*>(&spinRed), &info) == 0) return {};
-        const auto within = [&](auto* function) {
+        if (address.module.find("tst_cpu_sampler") == std::string::npos) return {};
+        // The last one that starts before the address; none of them is as long as the limit.
+        constexpr uint64_t kLongest = 512;
+        const char* name = nullptr;
+        uint64_t nearest = kLongest;
+        const auto look = [&](const char* called, auto* function) {
             const uint64_t start = reinterpret_cast<uint64_t>(function) - reinterpret_cast<uint64_t>(info.dli_fbase);
-            return address.address >= start && address.address < start + 120 && address.module.find("tst_cpu_sampler") != std::string::npos;
+            if (address.address < start || address.address - start >= nearest) return;
+            nearest = address.address - start;
+            name = called;
         };
-        if (within(&spinRed)) return {{"spinRed", "", 0, 0}};
-        if (within(&spinBlue)) return {{"spinBlue", "", 0, 0}};
-        if (within(&deepRed)) return {{"deepRed", "", 0, 0}};
-        return {};
+        look("spinRed", &spinRed);
+        look("spinBlue", &spinBlue);
+        look("deepRed", &deepRed);
+        if (name == nullptr) return {};
+        return {{name, "", 0, 0}};
     }
 };
 
