@@ -109,6 +109,14 @@ std::string resultText(const engine::TrainResult& result)
     return text + '\n';
 }
 
+std::string samplesText(const session::Session& session)
+{
+    const std::string_view samples = session.environmentValue("sampler.samples");
+    if (samples.empty()) return {};
+    return fmt::format("{} stack samples at {} ({}; costs {})\n", samples, session.environmentValue("sampler.rate"),
+        session.environmentValue("sampler.method"), session.environmentValue("sampler.cost"));
+}
+
 // Reads the file back: what is told about it is what is in it.
 int tellSession(const engine::TrainResult& result, const std::string& path)
 {
@@ -119,6 +127,7 @@ int tellSession(const engine::TrainResult& result, const std::string& path)
         return kFailed;
     }
     text += present::stepSummaryText(analysis::stepStatistics(**session)) + '\n';
+    text += samplesText(**session);
     for (const session::QualityRow& row : (*session)->quality())
         printNote(printable(row.message));
     std::error_code ignored;
