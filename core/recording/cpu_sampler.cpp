@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <thread>
@@ -25,11 +26,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kDrain = std::chrono::milliseconds(20);
+constexpr auto kFetch = std::chrono::milliseconds(5); // between looks at the rings while samples are unwound
 constexpr auto kPoll = std::chrono::milliseconds(10);
 constexpr auto kWatch = std::chrono::milliseconds(500);
 constexpr auto kCaptureWait = std::chrono::milliseconds(100);
 constexpr size_t kSampleBytes = 8192; // of a stack of some depth
-constexpr size_t kMinRing = size_t{1} << 20, kMaxRing = size_t{8} << 20;
+constexpr size_t kMaxQueued = size_t{128} << 20;
+constexpr size_t kMinRing = size_t{4} << 20, kMaxRing = size_t{8} << 20;
 constexpr size_t kSpareRings = 2; // ready for threads that are born while sampling
 
 size_t ringBytes(const SamplingOptions& options, int rateHz)
@@ -87,6 +90,7 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     void recycle(std::unique_ptr<SampleRing> ring);
     void fillSpares();
     void work();
+    void fetch();
     void drain();
     void watchHandler();
     void waitForCaptures();
@@ -124,7 +128,14 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     std::atomic<int64_t> workerCpuNs{0};
     std::atomic<int> unregistered{0};
     std::atomic<bool> handlerLost{false};
-    std::unordered_map<uint64_t, uint64_t> lostSeen; // worker's: by serial
+    // The worker's.
+    struct Queued {
+        std::shared_ptr<RegisteredThread> thread;
+        std::vector<std::byte> record;
+    };
+    std::deque<Queued> queue;
+    size_t queuedBytes = 0;
+    std::unordered_map<uint64_t, uint64_t> lostSeen; // by serial
 
     std::mutex wakeMutex;
     std::condition_variable wake;
@@ -315,14 +326,17 @@ void CpuSampler::Impl::work()
     drain();
 }
 
-void CpuSampler::Impl::drain()
+// Empties the rings into the queue: quick, whatever unwinding takes.
+void CpuSampler::Impl::fetch()
 {
-    collector.refresh();
     for (const auto& thread : registry.threads()) {
         SampleRing* ring = thread->ownedRing.get();
-        if (ring == nullptr) continue;
+        if (ring == nullptr || queuedBytes > kMaxQueued) continue;
         const bool ended = thread->exited.load(std::memory_order_acquire);
-        ring->drain([&](std::span<const std::byte> record) { collector.take(*thread, record); });
+        ring->drain([&](std::span<const std::byte> record) {
+            queue.push_back({thread, {record.begin(), record.end()}});
+            queuedBytes += record.size();
+        });
         uint64_t& seen = lostSeen[thread->serial];
         lost.fetch_add(static_cast<int64_t>(ring->lost() - seen));
         seen = ring->lost();
@@ -333,6 +347,24 @@ void CpuSampler::Impl::drain()
         recycle(std::move(thread->ownedRing));
     }
     fillSpares();
+}
+
+void CpuSampler::Impl::drain()
+{
+    fetch();
+    collector.refresh();
+    auto fetched = Clock::now();
+    while (!queue.empty()) {
+        collector.take(*queue.front().thread, queue.front().record);
+        queuedBytes -= queue.front().record.size();
+        queue.pop_front();
+        // New code and new libraries take their time; the rings must not fill up meanwhile.
+        if (const auto now = Clock::now(); now - fetched > kFetch) {
+            fetch();
+            collector.refresh();
+            fetched = now;
+        }
+    }
 }
 
 void CpuSampler::Impl::watchHandler()
