@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <filesystem>
 #include <optional>
@@ -17,6 +16,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <unistd.h>
 
 namespace stepscope::recording {
@@ -63,8 +63,10 @@ const char* samplingMethodName(SamplingMethod method)
 struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     Impl(Recorder& target, std::unique_ptr<Symbolizer> symbolizer) : recorder(target), sender(target, std::move(symbolizer))
     {
+        ::sem_init(&wakeUp, 0, 0);
         recorder.addSource(*this);
     }
+    ~Impl() override { ::sem_destroy(&wakeUp); }
 
     base::Status start(const SamplingOptions& wanted);
     void stop();
@@ -89,6 +91,7 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     std::unique_ptr<SampleRing> takeRing();
     void recycle(std::unique_ptr<SampleRing> ring);
     void fillSpares();
+    bool waitFor(std::chrono::milliseconds time);
     void work();
     void fetch();
     void drain();
@@ -135,11 +138,11 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     };
     std::deque<Queued> queue;
     size_t queuedBytes = 0;
+    int unknownBefore = 0;
     std::unordered_map<uint64_t, uint64_t> lostSeen; // by serial
 
-    std::mutex wakeMutex;
-    std::condition_variable wake;
-    bool go = false, stopping = false;
+    sem_t wakeUp; // of the worker: its period is over early as a ring fills up, or as sampling ends
+    std::atomic<bool> stopping{false};
 };
 
 void CpuSampler::Impl::arm(RegisteredThread& thread)
@@ -153,6 +156,7 @@ void CpuSampler::Impl::arm(RegisteredThread& thread)
     const SystemCalls& system = *options.system;
     thread.weight.store(plan.periodNs());
     thread.cpuNsAtStart = threadCpuNs(thread.id);
+    ring->setDrainer(&wakeUp);
     thread.ring.store(ring.get());
     thread.ownedRing = std::move(ring);
     int problem = thread.timer.arm(plan.method, thread.id, plan.periodNs(), system);
@@ -231,20 +235,15 @@ base::Status CpuSampler::Impl::start(const SamplingOptions& wanted)
     }
     plan = *planned;
     collector.setWall(options.mode == SampleMode::wall);
-    go = stopping = false;
+    stopping.store(false);
     process = ::getpid();
     forksBefore = registry.forks();
-    worker = std::thread([this] { work(); });
     registry.forEach([this](RegisteredThread& thread) {
         accepting = starting = true;
         arm(thread);
         starting = false;
     });
-    {
-        const std::lock_guard waking(wakeMutex);
-        go = true;
-    }
-    wake.notify_all();
+    worker = std::thread([this] { work(); });
     running = everStarted = true;
     startedAt = Clock::now();
     return {};
@@ -260,11 +259,8 @@ void CpuSampler::Impl::waitForCaptures()
 
 void CpuSampler::Impl::endWorker()
 {
-    {
-        const std::lock_guard waking(wakeMutex);
-        stopping = true;
-    }
-    wake.notify_all();
+    stopping.store(true);
+    ::sem_post(&wakeUp);
     if (!worker.joinable()) return;
     if (inChild || ::getpid() != process) worker.detach(); // it runs in the parent alone
     else worker.join();
@@ -290,6 +286,17 @@ void CpuSampler::Impl::stop()
     runNs += std::chrono::duration<double, std::nano>(Clock::now() - startedAt).count();
 }
 
+// True when somebody wants the worker before the time is over.
+bool CpuSampler::Impl::waitFor(std::chrono::milliseconds time)
+{
+    timespec until;
+    ::clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += static_cast<long>(time.count() * 1'000'000);
+    until.tv_sec += until.tv_nsec / 1'000'000'000;
+    until.tv_nsec %= 1'000'000'000;
+    return ::sem_clockwait(&wakeUp, CLOCK_MONOTONIC, &until) == 0;
+}
+
 void CpuSampler::Impl::work()
 {
     pthread_setname_np(pthread_self(), "sampler");
@@ -297,21 +304,18 @@ void CpuSampler::Impl::work()
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    std::unique_lock lock(wakeMutex);
-    wake.wait(lock, [this] { return go || stopping; });
     const bool wall = options.mode == SampleMode::wall;
     auto lastPoll = Clock::now(), lastDrain = lastPoll, lastWatch = lastPoll - kWatch;
     const int64_t cpuBefore = threadCpuNs(::gettid()) - workerCpuNs.load();
-    while (!stopping) {
-        wake.wait_for(lock, wall ? kPoll : kDrain, [this] { return stopping; });
-        lock.unlock();
+    while (!stopping.load()) {
+        const bool early = waitFor(wall ? kPoll : kDrain);
         const auto now = Clock::now();
-        if (wall) {
+        if (wall && now - lastPoll >= kPoll / 2) {
             collector.refresh();
             collector.poll(registry, std::chrono::duration_cast<std::chrono::nanoseconds>(now - lastPoll).count());
             lastPoll = now;
         }
-        if (now - lastDrain >= kDrain / 2) {
+        if (early || now - lastDrain >= kDrain / 2) {
             drain();
             lastDrain = now;
         }
@@ -320,9 +324,7 @@ void CpuSampler::Impl::work()
             lastWatch = now;
         }
         workerCpuNs.store(threadCpuNs(::gettid()) - cpuBefore);
-        lock.lock();
     }
-    lock.unlock();
     drain();
 }
 
@@ -371,7 +373,10 @@ void CpuSampler::Impl::watchHandler()
 {
     int registered = 0;
     registry.forEach([&](const RegisteredThread&) { ++registered; });
-    unregistered.store(std::max(unregistered.load(), threadsOfProcess() - registered));
+    // Threads that are just being born or ending differ between two looks.
+    const int unknown = std::max(0, threadsOfProcess() - registered);
+    unregistered.store(std::max(unregistered.load(), std::min(unknown, unknownBefore)));
+    unknownBefore = unknown;
     if (sampleHandlerInstalled() || handlerLost.exchange(true)) return;
     registry.forEach([this](RegisteredThread& thread) {
         accepting = false;

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include <semaphore.h>
+
 namespace stepscope::recording {
 
 class SampleRing {
@@ -33,13 +35,20 @@ public:
         return false;
     }
     void put(const void* data, size_t bytes) noexcept;
-    void commit() noexcept { m_head.store(m_position, std::memory_order_release); }
+    void commit() noexcept
+    {
+        m_head.store(m_position, std::memory_order_release);
+        if (m_position - m_tail.load(std::memory_order_relaxed) > capacity() / 2) askForDrain();
+    }
+    // Who is woken when the ring is half full; null: nobody.
+    void setDrainer(sem_t* drainer) noexcept { m_drainer = drainer; }
     void countLoss() noexcept { m_lost.store(m_lost.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
 
     // Hands out every record there is, each in one piece. Records start with their size as uint32_t.
     template <class Take>
     void drain(Take&& take)
     {
+        m_asked.store(false, std::memory_order_relaxed);
         const uint64_t head = m_head.load(std::memory_order_acquire);
         uint64_t tail = m_tail.load(std::memory_order_relaxed);
         while (tail < head) {
@@ -55,6 +64,10 @@ public:
     void reset() noexcept;
 
 private:
+    void askForDrain() noexcept
+    {
+        if (m_drainer != nullptr && !m_asked.exchange(true, std::memory_order_relaxed)) ::sem_post(m_drainer); // safe in handlers
+    }
     std::span<const std::byte> next(uint64_t tail);
     void copyOut(uint64_t from, void* to, size_t bytes) const noexcept;
 
@@ -62,6 +75,8 @@ private:
     size_t m_mask = 0;
     std::vector<std::byte> m_wrapped; // of the consumer: a record that goes over the end
     uint64_t m_position = 0;          // of the producer, within a record
+    sem_t* m_drainer = nullptr;
+    std::atomic<bool> m_asked{false};
     alignas(64) std::atomic<uint64_t> m_head{0};
     std::atomic<uint64_t> m_lost{0};
     alignas(64) std::atomic<uint64_t> m_tail{0};

@@ -124,12 +124,13 @@ void onSampleSignal(int, siginfo_t* info, void* context)
     {
         const Capturing mark(*thread);
         SampleRing* ring = thread->ring.load();
-        if (ring != nullptr && !mark.first()) ring->countLoss();
+        int64_t weight = thread->weight.load(std::memory_order_relaxed);
+        if (info->si_code == SI_TIMER) weight *= 1 + info->si_overrun;
+        if (ring != nullptr && !mark.first()) thread->deferred.fetch_add(weight, std::memory_order_relaxed);
         if (ring != nullptr && mark.first()) {
             RawSample sample;
             sample.registers = registersOf(*static_cast<const ucontext_t*>(context));
-            sample.weight = thread->weight.load(std::memory_order_relaxed);
-            if (info->si_code == SI_TIMER) sample.weight *= 1 + info->si_overrun;
+            sample.weight = weight + thread->deferred.exchange(0, std::memory_order_relaxed);
             capture(*thread, *ring, sample);
         }
     }
@@ -180,7 +181,15 @@ bool captureHere(SampleKind kind, int64_t weight, int64_t bytes) noexcept
     sample.kind = kind;
     sample.weight = weight;
     sample.bytes = bytes;
-    return capture(*thread, *ring, sample);
+    const bool captured = capture(*thread, *ring, sample);
+    // A signal that came meanwhile found the ring in use; its sample would have been of this place.
+    if (const int64_t deferred = thread->deferred.exchange(0, std::memory_order_relaxed); deferred > 0) {
+        RawSample late;
+        late.registers = sample.registers;
+        late.weight = deferred;
+        capture(*thread, *ring, late);
+    }
+    return captured;
 }
 
 } // namespace stepscope::recording

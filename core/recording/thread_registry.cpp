@@ -200,6 +200,7 @@ void ThreadRegistry::excludeCurrentThread()
     t_thread->excluded.store(true);
     t_thread->timer.disarm();
     t_thread->ring.store(nullptr);
+    t_thread->ownedRing.reset();
 }
 
 void ThreadRegistry::beforeFork() { m_mutex.lock(); }

@@ -43,6 +43,7 @@ struct RegisteredThread : std::enable_shared_from_this<RegisteredThread> {
     std::atomic<SampleRing*> ring{nullptr};
     std::atomic<uint32_t> capturing{0}; // the thread is writing into its ring
     std::atomic<int64_t> weight{0};     // ns per sample
+    std::atomic<int64_t> deferred{0};   // ns of samples that came while the thread was capturing
     uint64_t stackLow = 0, stackHigh = 0;
     std::atomic<ThreadAllocations*> allocations{nullptr}; // of a thread with probes, where they are counted
     RegisteredThread* leader = nullptr; // the thread that made it; kept by `maker`. Others than the thread itself read
