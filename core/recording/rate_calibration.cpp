@@ -22,7 +22,9 @@ constexpr int kTimerHz = 1000;
 constexpr int64_t kSpinNs = 60'000'000;
 constexpr double kGapNs = 700;      // shorter ones are the loop's own
 constexpr double kPausedNs = 2e6;   // longer ones mean that somebody else ran
-constexpr double kFloorNs = 500;    // copying a stack costs at least that
+constexpr double kFloorNs = 3000;   // a signal and the copy of a stack cost at least that
+constexpr double kAssumedNs = 40000; // where a busy machine gave too few gaps to measure
+constexpr size_t kEnoughGaps = 5;
 constexpr std::array kRates{1000, 500, 250, 100};
 
 struct Gaps {
@@ -82,12 +84,12 @@ public:
         m_thread->ring.store(&m_ring);
         Gaps perf;
         costs.perfError = measure(SamplingMethod::perfClock, kPerfHz, perf);
-        costs.perfNs = std::max(kFloorNs, median(perf.sampled));
+        costs.perfNs = perf.sampled.size() < kEnoughGaps ? kAssumedNs : std::max(kFloorNs, median(perf.sampled));
         Gaps timer;
         costs.timerError = measure(SamplingMethod::cpuTimer, kTimerHz, timer);
         std::vector<double> bare = perf.other;
         bare.insert(bare.end(), timer.other.begin(), timer.other.end());
-        costs.timerNs = std::max(kFloorNs, median(timer.sampled) - median(std::move(bare)));
+        costs.timerNs = timer.sampled.size() < kEnoughGaps ? kAssumedNs : std::max(kFloorNs, median(timer.sampled) - median(std::move(bare)));
         if (timer.cpuNs > 0) costs.timerMaxHz = static_cast<double>(timer.samples) * 1e9 / timer.cpuNs;
         m_thread->ring.store(nullptr);
         return costs;
