@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace stepscope::cli {
 
 importers::ImportOptions InputChoice::options() const
@@ -9,6 +12,16 @@ importers::ImportOptions InputChoice::options() const
     importers::ImportOptions options;
     options.format = format;
     options.input.member = member;
+    options.stepName = stepName;
+    if (range.size() == 2) {
+        constexpr double kMost = 4e9; // seconds; more than a century
+        options.rangeBegin = std::llround(std::clamp(range[0], -kMost, kMost) * 1e9);
+        options.rangeEnd = std::llround(std::clamp(range[1], -kMost, kMost) * 1e9);
+    }
+    if (steps.size() == 2) {
+        options.firstStep = steps[0];
+        options.lastStep = steps[1];
+    }
     return options;
 }
 
@@ -19,6 +32,13 @@ void addInputOptions(CLI::App& parser, InputChoice& choice)
         names += fmt::format(", {}", importer.name);
     parser.add_option("--input-format", choice.format, fmt::format("Read FILE as this format instead of finding out: {}", names));
     parser.add_option("--member", choice.member, "Of a zip or tar file: the file in it to read");
+    parser.add_option("--load-range", choice.range, "Of a trace: load only what overlaps BEGIN to END, in seconds since its first event")
+        ->expected(2)
+        ->type_name("BEGIN END");
+    parser.add_option("--load-steps", choice.steps, "Of a trace: load only these steps, by their numbers in it")
+        ->expected(2)
+        ->type_name("FIRST LAST");
+    parser.add_option("--step-name", choice.stepName, "Of a trace: the spans of this name are its steps");
 }
 
 } // namespace stepscope::cli

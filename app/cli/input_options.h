@@ -8,16 +8,20 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace stepscope::cli {
 
 struct InputChoice {
     std::string format; // "" found by content
     std::string member; // of an archive
+    std::string stepName; // spans of this name are the steps
+    std::vector<double> range; // in seconds since the first event: begin, end
+    std::vector<int64_t> steps; // first, last
     importers::ImportOptions options() const;
 };
 
-// Adds --input-format and --member.
+// Adds --input-format, --member, --load-range, --load-steps and --step-name.
 void addInputOptions(CLI::App& parser, InputChoice& choice);
 
 } // namespace stepscope::cli

@@ -22,6 +22,7 @@ state::Services makeServices()
         if (!opened) return base::fail(opened.error());
         return std::move(opened->session);
     };
+    services.openFirstPart = [](const std::string& path, std::stop_token stop) { return files::openFirstPart(path, std::move(stop)); };
     services.saveSession = [](const session::Session& session, const std::string& path, std::stop_token stop,
                               const base::Progress& progress) {
         return storage::saveSession(session, path, storage::Existing::replace, stop, progress);

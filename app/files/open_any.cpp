@@ -28,6 +28,21 @@ base::Result<Opened> openSession(const std::filesystem::path& path, std::stop_to
 
 } // namespace
 
+base::Result<session::SessionPtr> openFirstPart(const std::filesystem::path& path, std::stop_token stop)
+{
+    constexpr uint64_t kLarge = uint64_t{48} << 20, kLargePacked = uint64_t{6} << 20, kFirstBytes = uint64_t{12} << 20;
+    std::error_code failed;
+    const auto bytes = std::filesystem::file_size(path, failed);
+    if (failed || bytes < kLargePacked || storage::isSessionFile(path)) return session::SessionPtr();
+    importers::ImportOptions options;
+    options.input.firstBytes = kFirstBytes;
+    const base::Result<importers::Input> input = importers::openInput(path, options.input);
+    if (!input || (input->plain() && bytes < kLarge)) return session::SessionPtr();
+    base::Result<importers::Imported> imported = importers::importFile(path, options, std::move(stop));
+    if (!imported) return session::SessionPtr(); // the whole file tells what is wrong
+    return std::move(imported->session);
+}
+
 base::Result<Opened> openAny(const std::filesystem::path& path, const importers::ImportOptions& options,
                              std::stop_token stop, const base::Progress& progress)
 {

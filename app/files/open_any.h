@@ -22,6 +22,9 @@ struct Opened {
 base::Result<Opened> openAny(const std::filesystem::path& path, const importers::ImportOptions& options = {},
                              std::stop_token stop = {}, const base::Progress& progress = {});
 
+// The first part of a large trace, for a picture while the whole is read; nothing for what is read fast enough anyway.
+base::Result<session::SessionPtr> openFirstPart(const std::filesystem::path& path, std::stop_token stop = {});
+
 inline constexpr std::string_view kSessionFormat = "stepscope";
 
 } // namespace stepscope::files

@@ -118,6 +118,24 @@ private:
     uint64_t m_read = 0;
 };
 
+class FirstPartSource final : public ByteSource {
+public:
+    FirstPartSource(SourcePtr inner, uint64_t bytes) : m_inner(std::move(inner)), m_left(bytes) {}
+
+    base::Result<size_t> read(std::span<char> into) override
+    {
+        const base::Result<size_t> got = m_inner->read(into.first(static_cast<size_t>(std::min<uint64_t>(into.size(), m_left))));
+        if (got) m_left -= *got;
+        return got;
+    }
+
+    double fraction() const override { return m_inner->fraction(); }
+
+private:
+    SourcePtr m_inner;
+    uint64_t m_left;
+};
+
 } // namespace
 
 base::Result<SourcePtr> openFileSource(const std::filesystem::path& path)
@@ -152,6 +170,11 @@ SourcePtr joinedSource(std::string head, SourcePtr rest)
 SourcePtr limitedSource(SourcePtr inner, uint64_t limit)
 {
     return std::make_unique<LimitedSource>(std::move(inner), limit);
+}
+
+SourcePtr firstPartSource(SourcePtr inner, uint64_t bytes)
+{
+    return std::make_unique<FirstPartSource>(std::move(inner), bytes);
 }
 
 } // namespace stepscope::importers

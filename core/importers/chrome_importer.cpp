@@ -121,8 +121,8 @@ base::Status chooseRange(Input& input, const ImportOptions& options, ChromeTrace
     if (!text) return base::fail(text.error());
     session::TimeNs begin = INT64_MIN, end = INT64_MAX;
     const session::TimeNs origin = first.firstTime().value_or(0);
-    if (options.rangeBegin) begin = origin + *options.rangeBegin;
-    if (options.rangeEnd) end = origin + *options.rangeEnd;
+    if (options.rangeBegin && __builtin_add_overflow(origin, *options.rangeBegin, &begin)) begin = *options.rangeBegin < 0 ? INT64_MIN : INT64_MAX;
+    if (options.rangeEnd && __builtin_add_overflow(origin, *options.rangeEnd, &end)) end = *options.rangeEnd < 0 ? INT64_MIN : INT64_MAX;
     if (options.firstStep || options.lastStep) {
         session::TimeNs stepsBegin = INT64_MAX, stepsEnd = INT64_MIN;
         for (const ChromeTrace::Step& step : first.stepMarks()) {

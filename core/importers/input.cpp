@@ -97,6 +97,7 @@ base::Result<Input> openLayers(OpenFirst openFirst, std::filesystem::path path, 
         if (packing == Packing::none) {
             input.head = head;
             input.bytes = limitedSource(joinedSource(std::move(head), std::move(*source)), options.maxUnpackedBytes);
+            if (options.firstBytes > 0) input.bytes = firstPartSource(std::move(input.bytes), options.firstBytes);
             input.reopen = [open = std::move(openFirst), layers, limit = options.maxUnpackedBytes]() -> base::Result<SourcePtr> {
                 base::Result<SourcePtr> again = unpack(open(), layers);
                 return again ? limitedSource(std::move(*again), limit) : std::move(again);

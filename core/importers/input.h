@@ -32,6 +32,7 @@ public:
 
 struct InputOptions {
     uint64_t maxUnpackedBytes = uint64_t{64} << 30;
+    uint64_t firstBytes = 0; // not 0: the bytes end after so many, for a first picture of a large file
     std::string member; // of an archive with several files: the one to take; "" the only or the first that is known
 };
 

@@ -26,6 +26,8 @@ SourcePtr memorySource(std::shared_ptr<const std::string> bytes);
 SourcePtr joinedSource(std::string head, SourcePtr rest);
 // Fails with "unsupported" once more than `limit` bytes came.
 SourcePtr limitedSource(SourcePtr inner, uint64_t limit);
+// Ends after `bytes`.
+SourcePtr firstPartSource(SourcePtr inner, uint64_t bytes);
 
 // gzip (all members), zstd (all frames), xz (all streams). Damage is an error with where.field = the packing and
 // where.byte = the place in the packed bytes; ErrorCode::truncated where they end too early.

@@ -49,9 +49,11 @@ base::Status addSpans(SessionStore& store, const session::SpanTable& spans, cons
         for (size_t at = spans.trackBegin[track]; at < end; at += kChunkRows) {
             if (stop.stop_requested()) return base::fail(ErrorCode::cancelled, "cancelled");
             const size_t count = std::min(kChunkRows, end - at);
-            store.putSpanChunk(store.newSpanChunk(), session::TrackId(track),
+            const int64_t chunk = store.newSpanChunk();
+            store.putSpanChunk(chunk, session::TrackId(track),
                                {std::span(spans.start).subspan(at, count), std::span(spans.duration).subspan(at, count),
                                 std::span(spans.label).subspan(at, count), std::span(spans.step).subspan(at, count)});
+            if (!spans.detail.empty()) store.putSpanDetails(chunk, std::span(spans.detail).subspan(at, count));
             if (store.bytesSinceCommit() > kTransactionBytes)
                 if (base::Status status = store.commit(); !status) return status;
             if (progress) progress(static_cast<double>(at + count) / static_cast<double>(spans.size()), "saving spans");
@@ -118,6 +120,7 @@ base::Status write(const session::Session& session, const fs::path& path, const 
     const session::SpanTable& spans = session.spans(); // first: loading may add to quality
     addTables(**store, session);
     if (base::Status status = addSpans(**store, spans, stop, progress); !status) return status;
+    (*store)->putDetails(session.details());
     addCounters(**store, session);
     addStacks(**store, session.stacks());
     if (base::Status status = addSamples(**store, session, stop, progress); !status) return status;

@@ -5,10 +5,12 @@
 #include "core/session/span_runs.h"
 #include "core/session/table_check.h"
 #include "core/storage/column_codec.h"
+#include "core/storage/detail_columns.h"
 #include "core/storage/schema.h"
 #include "core/storage/session_tables.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -60,7 +62,7 @@ public:
     ColumnReader(Database& database, const ChunkIndex& index)
         : m_database(database),
           m_index(index),
-          m_runs(index.spanCount, index.inTableOrder),
+          m_runs(index.spanCount, index.inTableOrder, index.withDetails),
           m_damaged(index.damaged)
     {
     }
@@ -70,6 +72,7 @@ public:
         session::LoadedColumns columns;
         readSpans();
         columns.spans = m_runs.finish();
+        readSpanDetails(columns);
         readCounters(columns.counters);
         readSamples(columns.samples);
         session::repairSamples(columns, {m_index.stackCount, m_index.labels, m_index.tracks});
@@ -103,6 +106,35 @@ private:
         }
     }
 
+    // Links of launches are made anew, because rows may be missing; arrows refer to rows and are good only when none is.
+    void readSpanDetails(session::LoadedColumns& columns)
+    {
+        if (!m_index.withDetails) return;
+        columns.details = readDetails(m_database, columns.spans.size(), m_index.stringCount, m_damaged);
+        if (columns.spans.size() != m_index.spanCount) columns.details.flows.clear();
+        session::linkLaunches(columns.spans, m_index.labelRows, columns.details);
+    }
+
+    void readChunkDetails(const ChunkReference& chunk, uint32_t* details)
+    {
+        if (details == nullptr) return;
+        const std::span<uint32_t> rows(details, chunk.rows);
+        if (!m_detailStatement)
+            if (auto made = m_database.prepare("SELECT detail FROM span_details WHERE chunk = ?")) m_detailStatement = std::move(*made);
+        bool good = false;
+        if (m_detailStatement) {
+            m_detailStatement->bind(0, chunk.id);
+            const base::Result<bool> row = m_detailStatement->step();
+            if (row && *row) {
+                good = m_decoder.decode(m_detailStatement->blob(0), rows);
+                static_cast<void>(m_detailStatement->step());
+            }
+        }
+        if (good) return;
+        std::fill(rows.begin(), rows.end(), session::SpanTable::kNoDetail);
+        ++m_damaged;
+    }
+
     bool readSpanChunk(Statement& statement, const ChunkReference& chunk)
     {
         statement.bind(0, chunk.id);
@@ -115,6 +147,7 @@ private:
             && m_decoder.decode(statement.blob(2), std::span(rows.label, count))
             && m_decoder.decode(statement.blob(3), std::span(rows.step, count));
         static_cast<void>(statement.step()); // to the end, which resets
+        if (good) readChunkDetails(chunk, rows.detail);
         if (good && isClean(rows, count)) {
             m_runs.endRun(count);
             return true;
@@ -216,6 +249,7 @@ private:
     session::SpanRuns m_runs;
     ColumnDecoder m_decoder;
     std::vector<session::SpanRecord> m_records;
+    std::optional<Statement> m_detailStatement;
     int64_t m_damaged = 0;
     int64_t m_lost = 0;
     int64_t m_unusable = 0;
@@ -261,6 +295,11 @@ ChunkIndex readChunkIndex(Database& database, const session::SessionTables& tabl
     index.labels = tables.labels.size();
     index.counterCount = tables.counters.size();
     index.inTableOrder = readMetaText(database, "span_order") == "start";
+    index.withDetails = hasTable(database, "span_details") && hasTable(database, "detail_columns");
+    if (index.withDetails) {
+        index.labelRows = tables.labels;
+        index.stringCount = tables.strings.size();
+    }
     index.spans = listChunks(database, "span_chunks", "track", index.tracks, index.damaged);
     index.counters = listChunks(database, "counter_chunks", "counter", index.counterCount, index.damaged);
     index.seriesCount = tables.series.size();

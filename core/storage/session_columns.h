@@ -22,6 +22,9 @@ struct ChunkIndex {
     std::vector<ChunkReference> samples;  // by series, then in the order of recording
     std::vector<ChunkReference> stacks;   // by id, which is that of the first stack in it
     size_t tracks = 0, labels = 0, counterCount = 0, seriesCount = 0;
+    bool withDetails = false;  // spans have rows of details
+    std::vector<session::Label> labelRows; // with details: their kinds tell calls from work
+    size_t stringCount = 0;
     bool inTableOrder = false; // the chunks of a track were cut from sorted rows
     int64_t damaged = 0;       // references that make no sense
     uint64_t spanCount = 0;

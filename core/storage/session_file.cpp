@@ -163,7 +163,7 @@ base::Status checkKind(Database& database, const fs::path& path)
         "SELECT count(*) FROM sqlite_master WHERE (type <> 'table' OR rootpage = 0) AND lower(name) IN ('meta', "
         "'strings', "
         "'tracks', 'labels', 'layers', 'primitives', 'steps', 'counters', 'environment', 'quality', 'span_chunks', "
-        "'counter_chunks', 'frames', 'stack_chunks', 'series', 'sample_chunks')");
+        "'counter_chunks', 'frames', 'stack_chunks', 'series', 'sample_chunks', 'span_details', 'detail_columns')");
     if (odd && *odd > 0)
         return base::fail(ErrorCode::wrongFormat, "a table of the session format is not a table in this file",
                           {.file = path.string()}, kMadeBy);

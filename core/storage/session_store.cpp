@@ -1,5 +1,6 @@
 #include "core/storage/session_store.h"
 
+#include "core/storage/detail_columns.h"
 #include "core/storage/schema.h"
 
 #include <algorithm>
@@ -218,6 +219,47 @@ void SessionStore::putStackChunk(session::StackId first, std::span<const uint32_
     const auto frameIds = m_encoders[1].encode(frame, Transform::offset);
     add(stackChunks, first.value, parent.size(), parents, frameIds);
     m_bytesSinceCommit += static_cast<int64_t>(parents.size() + frameIds.size());
+}
+
+bool SessionStore::prepareDetails()
+{
+    if (m_detailTables || failed()) return m_detailTables && !failed();
+    keep(m_database->execute(kCreateDetailTables));
+    if (failed()) return false;
+    auto spans = m_database->prepare("INSERT INTO span_details VALUES(?,?)");
+    auto columns = m_database->prepare("INSERT INTO detail_columns(name, first, rows, data) VALUES(?,?,?,?)");
+    if (!spans) keep(base::fail(spans.error()));
+    else if (!columns) keep(base::fail(columns.error()));
+    if (failed()) return false;
+    m_insertSpanDetails = std::move(*spans);
+    m_insertDetails = std::move(*columns);
+    m_detailTables = true;
+    return true;
+}
+
+void SessionStore::putSpanDetails(int64_t chunk, std::span<const uint32_t> details)
+{
+    if (details.empty() || !prepareDetails()) return;
+    const auto bytes = m_encoders[0].encode(details, Transform::delta);
+    m_insertSpanDetails.bind(0, chunk);
+    m_insertSpanDetails.bind(1, bytes);
+    keep(m_insertSpanDetails.run());
+    m_bytesSinceCommit += static_cast<int64_t>(bytes.size());
+}
+
+void SessionStore::putDetails(const session::DetailTable& details)
+{
+    if (details.empty() || !prepareDetails()) return;
+    encodeDetails(details, [&](std::string_view column, int64_t first, int64_t rows, std::span<const uint8_t> bytes) {
+        if (failed()) return;
+        m_insertDetails.bind(0, column);
+        m_insertDetails.bind(1, first);
+        m_insertDetails.bind(2, rows);
+        m_insertDetails.bind(3, bytes);
+        keep(m_insertDetails.run());
+        m_bytesSinceCommit += static_cast<int64_t>(bytes.size());
+        if (m_bytesSinceCommit > (int64_t{16} << 20)) static_cast<void>(commit());
+    });
 }
 
 base::Status SessionStore::commit()

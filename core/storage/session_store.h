@@ -3,6 +3,7 @@
 // Owner: core/storage. Thread: one at a time. Units: ns.
 #pragma once
 
+#include "core/session/event_details.h"
 #include "core/session/session_sink.h"
 #include "core/storage/column_codec.h"
 #include "core/storage/sqlite.h"
@@ -66,6 +67,11 @@ public:
     // The id of a chunk of stacks is the id of its first stack.
     void putStackChunk(session::StackId first, std::span<const uint32_t> parent, std::span<const uint32_t> frame);
 
+    // Details of an imported trace: the rows of the spans of a chunk, and the columns themselves. The first call makes the
+    // tables.
+    void putSpanDetails(int64_t chunk, std::span<const uint32_t> details);
+    void putDetails(const session::DetailTable& details);
+
     bool failed() const { return !m_status.has_value(); }
     const base::Status& status() const { return m_status; }
     int64_t bytesSinceCommit() const { return m_bytesSinceCommit; }
@@ -99,6 +105,7 @@ private:
     template <class... Values>
     void add(Table table, const Values&... values);
     void keep(base::Status status);
+    bool prepareDetails();
 
     std::unique_ptr<Database> m_database; // outlives the statements
     Statement m_insert[kTables];
@@ -107,6 +114,8 @@ private:
     int64_t m_nextCounterChunk = 0;
     int64_t m_nextSampleChunk = 0;
     int64_t m_bytesSinceCommit = 0;
+    Statement m_insertSpanDetails, m_insertDetails; // prepared with their tables
+    bool m_detailTables = false;
     ColumnEncoder m_encoders[6]; // one per column of a chunk: their bytes are bound together
     base::Status m_status;
 };

@@ -212,6 +212,7 @@ void MainWindow::setupConnections()
     connect(&m_workbench, &state::Workbench::sessionChanged, this, [this] {
         if (m_workbench.session() != nullptr) m_messages->hide();
         updateShownDocks();
+        tellWhatIsMissing();
         updateTitle();
     });
     connect(&m_workbench, &state::Workbench::saved, this, [this](const QString& path) {
@@ -292,9 +293,10 @@ void MainWindow::updateTitle()
 
 void MainWindow::askForFile(const QString& directory)
 {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open a session or a model"), directory,
-                                                      tr("Sessions and models (*.stepscope *.jl);;Sessions (*.stepscope);;"
-                                                         "Models (*.jl);;All files (*)"));
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a session, a trace or a model"), directory,
+                                                      tr("All files (*);;Sessions (*.stepscope);;Models (*.jl);;"
+                                                         "Traces (*.json *.json.gz *.json.zst *.sqlite *.data);;"
+                                                         "Profiles (*.pb *.pb.gz *.folded *.cpuprofile *.jlprof *.perf)"));
     if (!path.isEmpty()) m_workbench.open(path);
 }
 
@@ -322,6 +324,17 @@ void MainWindow::showAbout()
     box.setIconPixmap(theme::applicationIcon().pixmap(QSize(64, 64), devicePixelRatioF()));
     box.setTextFormat(Qt::RichText);
     box.exec();
+}
+
+// A file that was cut stays marked for as long as it is shown.
+void MainWindow::tellWhatIsMissing()
+{
+    if (m_workbench.showsFirstPart()) {
+        m_messages->showNotice(tr("This is the first part; the rest is being read"));
+        return;
+    }
+    for (const session::QualityRow& row : m_workbench.quality())
+        if (row.code == "incomplete-file") m_messages->showNotice(QString::fromStdString(row.message));
 }
 
 void MainWindow::showQuality()

@@ -56,6 +56,7 @@ private:
     void openSource(const QString& file, int line);
     void chooseEditor();
     void showSampleBar();
+    void tellWhatIsMissing();
     void confirmStop();
 
     state::Workbench& m_workbench;

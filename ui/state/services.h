@@ -20,6 +20,8 @@ namespace stepscope::state {
 
 struct Services {
     std::function<base::Result<session::SessionPtr>(const std::string& path, std::stop_token, const base::Progress&)> openSession;
+    // The first part of a large trace, null for files that need none. May be empty.
+    std::function<base::Result<session::SessionPtr>(const std::string& path, std::stop_token)> openFirstPart;
     std::function<base::Status(const session::Session&, const std::string& path, std::stop_token, const base::Progress&)>
         saveSession;
     // A new session file that a recording streams into.

@@ -27,11 +27,39 @@ void Workbench::open(const QString& path)
             return open(file, stop, progress);
         },
         [this, path](base::Result<session::SessionPtr> result) { opened(std::move(result), path); });
+    openFirstPart(path);
     emit openingChanged();
+}
+
+void Workbench::openFirstPart(const QString& path)
+{
+    m_firstPartSlot.cancel();
+    leaveFirstPart();
+    if (!m_services.openFirstPart) return;
+    m_jobs.start<session::SessionPtr>(
+        m_firstPartSlot, {},
+        [open = m_services.openFirstPart, file = path.toStdString()](std::stop_token stop, const base::Progress&) { return open(file, stop); },
+        [this, path](base::Result<session::SessionPtr> result) {
+            if (!result || *result == nullptr || !opening()) return;
+            m_beforeFirstPart = m_session;
+            m_pathBefore = m_path;
+            m_firstPart = true;
+            replace(std::move(*result), path);
+            emit openingChanged();
+        });
+}
+
+// Back to the session that was open before.
+void Workbench::leaveFirstPart()
+{
+    if (!std::exchange(m_firstPart, false)) return;
+    replace(std::exchange(m_beforeFirstPart, nullptr), std::exchange(m_pathBefore, {}));
 }
 
 void Workbench::opened(base::Result<session::SessionPtr> result, const QString& path)
 {
+    m_firstPartSlot.cancel();
+    if (!result) leaveFirstPart();
     emit openingChanged();
     if (!result) {
         m_recent.remove(path);
@@ -45,10 +73,20 @@ void Workbench::opened(base::Result<session::SessionPtr> result, const QString& 
 void Workbench::cancelOpening()
 {
     m_openSlot.cancel();
+    m_firstPartSlot.cancel();
+    leaveFirstPart();
     emit openingChanged();
 }
 
 void Workbench::show(session::SessionPtr session, const QString& path)
+{
+    m_firstPartSlot.cancel();
+    m_firstPart = false;
+    if (m_beforeFirstPart) m_jobs.dispose(std::exchange(m_beforeFirstPart, nullptr));
+    replace(std::move(session), path);
+}
+
+void Workbench::replace(session::SessionPtr session, const QString& path)
 {
     session::SessionPtr old = std::exchange(m_session, std::move(session));
     m_path = path;

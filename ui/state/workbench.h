@@ -35,11 +35,13 @@ public:
     RecentFiles& recent() { return m_recent; }
     Samples& samples() { return m_samples; }
 
-    // Opens a session file, or hands a model file (.jl) to the run panel by modelRequested(). The session that is open
-    // stays until the new one is read; a failure leaves it in place.
+    // Opens a session file or a trace, or hands a model file (.jl) to the run panel by modelRequested(). The session that
+    // is open stays until the new one is read, or until the first part of a large trace is; a failure leaves it in place.
     void open(const QString& path);
     void cancelOpening();
     bool opening() const { return m_openSlot.busy(); }
+    // What is shown is the first part of a trace that is still being read.
+    bool showsFirstPart() const { return m_firstPart; }
     // Shows a session that is already in memory; `path` may be empty.
     void show(session::SessionPtr session, const QString& path);
     void saveAs(const QString& path);
@@ -82,17 +84,23 @@ signals:
 
 private:
     void opened(base::Result<session::SessionPtr> result, const QString& path);
+    void openFirstPart(const QString& path);
+    void leaveFirstPart();
+    void replace(session::SessionPtr session, const QString& path);
 
     const Services m_services;
     jobs::JobRunner& m_jobs;
     RecentFiles& m_recent;
-    jobs::JobSlot m_openSlot, m_saveSlot;
+    jobs::JobSlot m_openSlot, m_firstPartSlot, m_saveSlot;
     session::SessionPtr m_session;
     QString m_path;
     StepFilter m_filter;
     base::LayerId m_selectedLayer;
     bool m_measuring = false;
     Samples m_samples{*this};
+    bool m_firstPart = false;
+    session::SessionPtr m_beforeFirstPart; // comes back when the rest cannot be read or is not wanted
+    QString m_pathBefore;
 };
 
 } // namespace stepscope::state

@@ -42,9 +42,11 @@ void fill(QTreeWidget& tree, const state::Workbench& workbench)
     QTreeWidgetItem* quality = section(tree, tr("Quality"));
     const std::vector<session::QualityRow> rows = workbench.quality();
     if (rows.empty()) addRow(*quality, tr("complete"), tr("Nothing was skipped, repaired or lost."));
-    for (const session::QualityRow& row : rows)
+    for (const session::QualityRow& row : rows) {
         addRow(*quality, QStringLiteral("%1 × %2").arg(row.count).arg(QString::fromStdString(row.code)),
                QString::fromStdString(row.message));
+        if (!row.places.empty()) addRow(*quality, tr("first places"), QString::fromStdString(row.places));
+    }
     QTreeWidgetItem* content = section(tree, tr("Content"));
     const auto count = [](size_t n) { return QString::fromStdString(present::formatCount(static_cast<int64_t>(n))); };
     if (!workbench.path().isEmpty()) addRow(*content, tr("file"), workbench.path());

@@ -1,5 +1,6 @@
 #include <QtTest>
 
+#include "core/session/event_builder.h"
 #include "core/session/session_builder.h"
 #include "core/storage/session_file.h"
 #include "core/storage/session_writer.h"
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <random>
 
 #include <unistd.h>
@@ -161,6 +163,57 @@ private slots:
         const auto opened = storage::openSession(path);
         QVERIFY(opened.has_value());
         verifySame(**opened, *session);
+    }
+
+    void detailsOfImportedTracesReadBack()
+    {
+        session::SessionBuilder builder;
+        builder.addTrack({"thread 1", 1});
+        builder.addTrack({"stream 7", 7, session::TrackKind::stream});
+        const auto label = [&](const char* name, session::SpanKind kind) {
+            return builder.internLabel({builder.intern(name), kind}).value;
+        };
+        const uint32_t call = label("cudaLaunchKernel", session::SpanKind::call), kernel = label("gemm", session::SpanKind::kernel);
+        session::EventBuilder events;
+        session::DetailBuilder details;
+        constexpr int kCount = 70'000; // more than one chunk
+        for (int i = 0; i < kCount; ++i) {
+            session::DeviceWork work;
+            work.bytes = i;
+            work.grid[0] = i % 7;
+            work.occupancy = i % 2 == 0 ? 0.25f : std::numeric_limits<float>::quiet_NaN();
+            work.copy = session::CopyKind::deviceToHost;
+            events.add(base::TrackId(size_t{0}), {i * 100, 10, call, -1, details.addLinked(kCount - i, static_cast<uint64_t>(i) * 300)});
+            events.add(base::TrackId(size_t{1}), {i * 100 + 50, 120, kernel, -1, details.addDevice(work, kCount - i, static_cast<uint64_t>(i) * 300 + 100)});
+        }
+        details.setUnfinished(events.add(base::TrackId(size_t{0}), {kCount * 100, 5, call, -1, details.addPlain(7)})->detail);
+        session::EventBuilder::Finished columns =
+            events.finish(builder.tables().tracks, builder.tables().labels.size(), 0, std::move(details));
+        QVERIFY(columns.overlaps > 0); // lanes are tracks of the file, too
+        session::linkLaunches(columns.spans, builder.tables().labels, columns.details);
+        columns.details.flows.push_back({3, 4, base::StringId(size_t{0})});
+        const session::SessionPtr session = builder.build(std::move(columns.spans), std::move(columns.details));
+        const fs::path path = place("details.stepscope");
+        QVERIFY(storage::saveSession(*session, path).has_value());
+        const auto opened = storage::openSession(path);
+        QVERIFY(opened.has_value());
+        verifySameColumns(**opened, *session);
+        QVERIFY((*opened)->spans().detail == session->spans().detail);
+        const session::DetailTable &got = (*opened)->details(), &wanted = session->details();
+        QVERIFY(got.correlation == wanted.correlation);
+        QVERIFY(got.place == wanted.place);
+        QCOMPARE(got.unfinished, wanted.unfinished);
+        QVERIFY(got.flows == wanted.flows);
+        QCOMPARE(got.device.size(), size_t{kCount});
+        for (size_t i = 0; i < got.device.size(); ++i) {
+            QCOMPARE(got.device[i].bytes, wanted.device[i].bytes);
+            QCOMPARE(got.device[i].grid[0], wanted.device[i].grid[0]);
+            QCOMPARE(got.device[i].launch, wanted.device[i].launch);
+            QVERIFY(got.device[i].launch != session::SpanTable::kNoParent);
+            QCOMPARE(got.device[i].copy, session::CopyKind::deviceToHost);
+            QVERIFY(got.device[i].occupancy == wanted.device[i].occupancy || std::isnan(wanted.device[i].occupancy));
+        }
+        QCOMPARE((*opened)->quality().size(), size_t{0});
     }
 
     void samplesReadBackInTheOrderOfTime()

@@ -85,6 +85,48 @@ private slots:
         QVERIFY(bench.session() == nullptr);
     }
 
+    void theFirstPartOfALargeTraceIsShownWhileTheRestIsRead()
+    {
+        Fixture f;
+        std::binary_semaphore go(0);
+        bool fails = false;
+        f.services.openFirstPart = [](const std::string&, std::stop_token) -> base::Result<session::SessionPtr> { return support::madeSession(); };
+        f.services.openSession = [&](const std::string&, std::stop_token, const base::Progress&) -> base::Result<session::SessionPtr> {
+            go.acquire();
+            if (fails) return base::fail(base::ErrorCode::io, "cannot read");
+            return support::madeSession();
+        };
+        state::Workbench bench(f.services, f.jobs, f.recent);
+        const session::SessionPtr before = support::madeSession();
+        bench.show(before, "/x/before.stepscope");
+        bench.open("/x/large.json");
+        QTRY_VERIFY(bench.showsFirstPart());
+        QVERIFY(bench.opening());
+        const session::SessionPtr part = bench.session();
+        QVERIFY(part != before);
+        QCOMPARE(bench.path(), QString("/x/large.json"));
+        go.release();
+        QTRY_VERIFY(!bench.showsFirstPart());
+        QVERIFY(bench.session() != part);
+        QVERIFY(!bench.opening());
+
+        // What was open before comes back when the rest cannot be read, or is not waited for.
+        bench.show(before, "/x/before.stepscope");
+        bench.open("/x/large.json");
+        QTRY_VERIFY(bench.showsFirstPart());
+        fails = true;
+        go.release();
+        QTRY_VERIFY(!bench.showsFirstPart());
+        QCOMPARE(bench.session(), before);
+        bench.open("/x/large.json");
+        QTRY_VERIFY(bench.showsFirstPart());
+        bench.cancelOpening();
+        QCOMPARE(bench.session(), before);
+        QCOMPARE(bench.path(), QString("/x/before.stepscope"));
+        go.release();
+        QTRY_COMPARE(f.jobs.running(), 0);
+    }
+
     void modelFilesGoToTheRunPanel()
     {
         Fixture f;
