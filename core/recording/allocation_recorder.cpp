@@ -36,6 +36,7 @@ AllocationRecorder::AllocationRecorder(Recorder& recorder, const AllocationOptio
     m_live = m_recorder.addCounter("live bytes", "bytes");
     m_peak = m_recorder.addCounter("peak bytes", "bytes");
     m_allocated = m_recorder.addCounter("allocated bytes", "bytes");
+    m_totalsBefore = allocationsOfProcess();
     m_recorder.addSource(*this);
 }
 

@@ -52,8 +52,7 @@ private:
     CounterId m_live, m_peak, m_allocated;
     uint64_t m_bytesAtStep = 0; // of the training thread
     // Sampling.
-    AllocationTotals m_totalsBefore;
-    uint64_t m_ticksBefore = 0;
+    AllocationTotals m_totalsBefore; // of the process, when the distance was last adapted
     uint64_t m_leastDistance = 0, m_mostDistance = 0;
 };
 

@@ -43,6 +43,7 @@ struct CodeNames::Impl {
     std::unordered_map<std::string, std::unique_ptr<Module>> modules;
     std::vector<std::string> notes;
     std::vector<DwarfIndex::Frame> found; // reused
+    std::chrono::steady_clock::duration waited{0}; // for downloads
 
     Module& module(const std::string& path);
     std::optional<ElfFile> open(const std::string& path);
@@ -82,7 +83,10 @@ Module& CodeNames::Impl::module(const std::string& path)
         useDebugFile(module, std::move(*debug));
     } else if (servers != nullptr && !module.file->buildId().empty()) {
         module.mayBeFetched = true;
-        fetch(module, options.debuginfodPatience);
+        const auto start = std::chrono::steady_clock::now();
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(options.debuginfodPatience - waited);
+        fetch(module, std::max(left, std::chrono::milliseconds(0)));
+        waited += std::chrono::steady_clock::now() - start;
     }
     module.symbols.finish();
     return module;

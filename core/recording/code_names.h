@@ -13,8 +13,8 @@ namespace stepscope::recording {
 struct CodeNameOptions {
     std::vector<std::string> debugDirectories = {"/usr/lib/debug"};
     bool useDebuginfod = true; // if DEBUGINFOD_URLS is set
-    // How long the first address of a module waits for its download. Later ones do not wait: they are named by what is
-    // there, so that a slow server never holds up a run. What was fetched is there in the next run.
+    // How long first addresses of modules wait for downloads, all in all. Whatever comes later does not wait: it is named
+    // by what is there, so that a slow server never holds up a run. What was fetched is there in the next run.
     std::chrono::milliseconds debuginfodPatience{300};
 };
 

@@ -9,10 +9,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <deque>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -41,11 +44,14 @@ size_t ringBytes(const SamplingOptions& options, int rateHz)
     return std::clamp(static_cast<size_t>(rateHz) * kSampleBytes / 2, kMinRing, kMaxRing);
 }
 
-int threadsOfProcess()
+std::vector<pid_t> threadsOfProcess()
 {
+    std::vector<pid_t> ids;
     std::error_code problem;
-    const auto begin = std::filesystem::directory_iterator("/proc/self/task", problem);
-    return problem ? 0 : static_cast<int>(std::distance(begin, std::filesystem::directory_iterator()));
+    for (std::filesystem::directory_iterator at("/proc/self/task", problem), end; !problem && at != end; at.increment(problem))
+        ids.push_back(static_cast<pid_t>(std::strtol(at->path().filename().c_str(), nullptr, 10)));
+    std::sort(ids.begin(), ids.end());
+    return ids;
 }
 
 } // namespace
@@ -96,9 +102,12 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     void fetch();
     void drain();
     void watchHandler();
+    void countForeignThreads();
+    void begin();
+    void end();
     void waitForCaptures();
     void endWorker();
-    std::string message() const;
+    std::string message(int notSampled, int byTimer) const;
 
     Recorder& recorder;
     SampleSender sender;
@@ -138,8 +147,8 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     };
     std::deque<Queued> queue;
     size_t queuedBytes = 0;
-    int unknownBefore = 0;
     std::unordered_map<uint64_t, uint64_t> lostSeen; // by serial
+    std::vector<pid_t> foreign; // threads that the registry did not know at the last look
 
     sem_t wakeUp; // of the worker: its period is over early as a ring fills up, or as sampling ends
     std::atomic<bool> stopping{false};
@@ -226,27 +235,38 @@ base::Status CpuSampler::Impl::start(const SamplingOptions& wanted)
     if (options.system == nullptr) options.system = &realSystemCalls();
     if (const base::Status installed = installSampleHandler(); !installed) return installed;
     if (!registry.observe(this)) return base::fail(base::ErrorCode::unavailable, "another recording of this program samples stacks now");
-    if (!costs || costsOf != options.system) costs = measureSampleCosts(*options.system);
-    costsOf = options.system;
-    const base::Result<SamplingPlan> planned = planSampling(options, *costs, perfEventParanoid());
-    if (!planned) {
-        registry.stopObserving();
-        return base::fail(planned.error());
+    try {
+        if (!costs || costsOf != options.system) costs = measureSampleCosts(*options.system);
+        costsOf = options.system;
+        const base::Result<SamplingPlan> planned = planSampling(options, *costs, perfEventParanoid());
+        if (!planned) {
+            registry.stopObserving();
+            return base::fail(planned.error());
+        }
+        plan = *planned;
+        begin();
+    } catch (...) {
+        end(); // nothing stays armed, and nobody calls an observer that is gone
+        throw;
     }
-    plan = *planned;
+    running = everStarted = true;
+    startedAt = Clock::now();
+    return {};
+}
+
+void CpuSampler::Impl::begin()
+{
     collector.setWall(options.mode == SampleMode::wall);
     stopping.store(false);
     process = ::getpid();
     forksBefore = registry.forks();
+    foreign.clear();
     registry.forEach([this](RegisteredThread& thread) {
         accepting = starting = true;
         arm(thread);
         starting = false;
     });
     worker = std::thread([this] { work(); });
-    running = everStarted = true;
-    startedAt = Clock::now();
-    return {};
 }
 
 void CpuSampler::Impl::waitForCaptures()
@@ -271,19 +291,28 @@ void CpuSampler::Impl::stop()
     const std::lock_guard lock(control);
     if (!running) return;
     running = false;
+    end();
+    collector.forgetWaits();
+    forks += static_cast<int64_t>(registry.forks() - forksBefore);
+    runNs += std::chrono::duration<double, std::nano>(Clock::now() - startedAt).count();
+}
+
+void CpuSampler::Impl::end()
+{
     registry.forEach([this](RegisteredThread& thread) {
-        accepting = false;
+        accepting = starting = false;
         if (thread.ownedRing != nullptr) disarm(thread);
     });
     waitForCaptures();
     endWorker();
-    registry.forEach([](RegisteredThread& thread) { thread.ownedRing.reset(); });
+    registry.forEach([](RegisteredThread& thread) {
+        // A thread that was not let run may still be within its copy: its ring stays for good, as it will write there.
+        if (thread.capturing.load() != 0) static_cast<void>(thread.ownedRing.release());
+        else thread.ownedRing.reset();
+    });
     registry.stopObserving();
     spares.clear();
     lostSeen.clear();
-    collector.forgetWaits();
-    forks += static_cast<int64_t>(registry.forks() - forksBefore);
-    runNs += std::chrono::duration<double, std::nano>(Clock::now() - startedAt).count();
 }
 
 // True when somebody wants the worker before the time is over.
@@ -371,12 +400,7 @@ void CpuSampler::Impl::drain()
 
 void CpuSampler::Impl::watchHandler()
 {
-    int registered = 0;
-    registry.forEach([&](const RegisteredThread&) { ++registered; });
-    // Threads that are just being born or ending differ between two looks.
-    const int unknown = std::max(0, threadsOfProcess() - registered);
-    unregistered.store(std::max(unregistered.load(), std::min(unknown, unknownBefore)));
-    unknownBefore = unknown;
+    countForeignThreads();
     if (sampleHandlerInstalled() || handlerLost.exchange(true)) return;
     registry.forEach([this](RegisteredThread& thread) {
         accepting = false;
@@ -384,13 +408,25 @@ void CpuSampler::Impl::watchHandler()
     });
 }
 
-std::string CpuSampler::Impl::message() const
+// A thread counts when the registry does not know it at two looks in a row: one that is just being born or ending is on
+// one of the lists alone for a moment.
+void CpuSampler::Impl::countForeignThreads()
+{
+    std::vector<pid_t> all = threadsOfProcess(), registered, now, twice;
+    registry.forEach([&](const RegisteredThread& thread) { registered.push_back(thread.id); });
+    std::sort(registered.begin(), registered.end());
+    std::set_difference(all.begin(), all.end(), registered.begin(), registered.end(), std::back_inserter(now));
+    std::set_intersection(now.begin(), now.end(), foreign.begin(), foreign.end(), std::back_inserter(twice));
+    foreign = std::move(now);
+    unregistered.store(std::max(unregistered.load(), static_cast<int>(twice.size())));
+}
+
+std::string CpuSampler::Impl::message(int notSampled, int byTimer) const
 {
     std::string text = plan.message;
     const auto add = [&text](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence; };
-    if (fallbacks > 0) add(fmt::format("{} threads are sampled by CPU timers, as the limit of open files is reached (ulimit -n).", fallbacks));
-    const int outside = refused + unregistered.load();
-    if (outside > 0) add(fmt::format("{} threads are not sampled (created outside the registry, or refused by the system).", outside));
+    if (byTimer > 0) add(fmt::format("{} threads are sampled by CPU timers, as the limit of open files is reached (ulimit -n).", byTimer));
+    if (notSampled > 0) add(fmt::format("{} threads are not sampled (created outside the registry, or refused by the system).", notSampled));
     if (handlerLost.load()) add("Sampling ended early: another part of the program took over SIGPROF.");
     return text;
 }
@@ -409,17 +445,23 @@ SamplingStatistics CpuSampler::Impl::statistics() const
     s.incomplete = counts.incomplete;
     s.approximate = counts.approximate;
     s.blocked = counts.blocked;
+    s.discarded = counts.discarded;
     s.lost = lost.load() - lostBefore.load();
     const double elapsed = runNs + (running ? std::chrono::duration<double, std::nano>(Clock::now() - startedAt).count() : 0);
     if (elapsed > 0) s.collectorCost = static_cast<double>(workerCpuNs.load()) / elapsed;
     int64_t used = 0;
+    int byTimer = 0;
+    {
+        const std::lock_guard threads(registry.mutex());
+        used = cpuNs;
+        byTimer = fallbacks;
+        s.unsampledThreads = refused + unregistered.load();
+    }
     registry.forEach([&](const RegisteredThread& thread) {
         if (running && thread.ownedRing != nullptr) used += threadCpuNs(thread.id) - thread.cpuNsAtStart;
     });
-    used += cpuNs;
     if (used > 0) s.unsampledTime = std::clamp(1 - static_cast<double>(counts.weight) / static_cast<double>(used), 0.0, 1.0);
-    s.unsampledThreads = refused + unregistered.load();
-    s.message = message();
+    s.message = message(s.unsampledThreads, byTimer);
     return s;
 }
 
@@ -442,6 +484,7 @@ void CpuSampler::Impl::describe()
     };
     quality("lost-stack-samples", s.lost, fmt::format("{} of {} stack samples were lost because they came faster than they could be fetched.", s.lost, s.lost + s.samples));
     quality("incomplete-stacks", s.incomplete, fmt::format("{} of {} stacks do not reach the start of their thread.", s.incomplete, s.samples));
+    quality("waits-discarded", s.discarded, fmt::format("{} looks at waiting threads gave no sample because the thread went on meanwhile.", s.discarded));
     quality("sampling-limited", s.message.empty() ? 0 : 1, s.message);
     quality("children-not-sampled", forks, fmt::format("{} child processes were started; they are not sampled.", forks));
     quality("no-stack-samples", s.samples == 0 ? 1 : 0, "No stack samples were taken.");

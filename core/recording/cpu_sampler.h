@@ -53,6 +53,7 @@ struct SamplingStatistics {
     int64_t incomplete = 0; // do not reach the thread's start
     int64_t approximate = 0; // found by searching the stack
     int64_t blocked = 0;    // of `samples`: taken of waiting threads
+    int64_t discarded = 0;  // looks at waiting threads that went on while their stack was copied
     int unsampledThreads = 0; // made without the program knowing of it
     double unsampledTime = 0; // share of the threads' CPU time that is not covered by samples: mostly kernel mode
     std::string message;    // what the user should know: a method that is forbidden, and what to do; "" otherwise

@@ -1,5 +1,7 @@
 #include "core/recording/debuginfod.h"
 
+#include "core/recording/thread_registry.h"
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
@@ -83,6 +85,7 @@ Debuginfod::Answer Debuginfod::Impl::fetch(Library::Client* client, const std::s
 void Debuginfod::Impl::run()
 {
     pthread_setname_np(pthread_self(), "debuginfod");
+    excludeCurrentThread();
     t_stopping = &stopping;
     Library::Client* client = library.begin();
     if (client != nullptr) library.setProgress(client, &giveUpWhenStopping);

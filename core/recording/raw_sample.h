@@ -22,8 +22,7 @@ enum class SampleKind : uint8_t {
 struct RawSample {
     uint32_t size = 0; // of header, stack and other memory
     SampleKind kind = SampleKind::cpu;
-    bool cut = false;  // the stack is longer than what was copied
-    uint16_t reserved = 0;
+    uint8_t reserved[3] = {};
     uint64_t ticks = 0;
     int64_t weight = 0; // ns or bytes
     int64_t bytes = 0;  // of the allocation that was taken

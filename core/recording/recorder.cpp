@@ -267,9 +267,11 @@ Recorder::Recorder(session::SessionSink& sink, Options options) : m_impl(std::ma
 Recorder::~Recorder()
 {
     m_impl->stop();
-    if (m_impl->finished) return;
-    m_impl->collect();
-    m_impl->flush();
+    if (!m_impl->finished) {
+        m_impl->collect();
+        m_impl->flush();
+    }
+    m_impl->allocations.reset(); // leaves the sources, so everything must still be there
 }
 
 SpanBuffer* Recorder::registerTrack(std::string_view name)

@@ -25,12 +25,6 @@ SampleRing::~SampleRing()
     if (m_data != nullptr) ::munmap(m_data, capacity());
 }
 
-void SampleRing::touch() noexcept
-{
-    for (size_t at = 0; at < capacity(); at += 4096)
-        *reinterpret_cast<volatile std::byte*>(m_data + at) = std::byte{0};
-}
-
 void SampleRing::put(const void* data, size_t bytes) noexcept
 {
     const size_t offset = static_cast<size_t>(m_position) & m_mask;

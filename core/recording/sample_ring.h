@@ -15,8 +15,8 @@ namespace stepscope::recording {
 
 class SampleRing {
 public:
-    // Rounded up to a power of two of at least 4096. With `touch` its pages are there from the start. data() is null
-    // when there is no memory.
+    // Rounded up to a power of two of at least 4096. With `touch` its pages are there from the start. Not valid() when
+    // there is no memory.
     SampleRing(size_t bytes, bool touch);
     ~SampleRing();
     SampleRing(const SampleRing&) = delete;
@@ -24,7 +24,6 @@ public:
 
     bool valid() const noexcept { return m_data != nullptr; }
     size_t capacity() const noexcept { return m_mask + 1; }
-    void touch() noexcept;
 
     // False, and counted, when there is no room for a record of that size.
     bool reserve(size_t bytes) noexcept

@@ -5,10 +5,14 @@
 #include "core/recording/thread_registry.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 
-#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 namespace stepscope::recording {
 
@@ -19,34 +23,35 @@ constexpr size_t kOtherBytes = 256;  // where oneDNN's matrix kernels keep the s
 constexpr uint64_t kRedZone = 128;   // below the stack pointer, in use all the same; rules of gcc refer to it
 constexpr uint64_t kPage = 4096;
 
-// Bytes that can be read at an address that is not known to be valid, at most kOtherBytes.
-uint64_t readableBytes(uint64_t address)
+using OtherMemory = std::array<std::byte, kOtherBytes>;
+
+// Copies from an address that need not be valid, by the kernel, which reports what this thread would fault on. Returns
+// the number of bytes there are, in whole words. The pages are named apart, as the kernel may give each whole or not at all.
+uint32_t copyOther(uint64_t address, OtherMemory& to)
 {
-    unsigned char resident[2];
-    const uint64_t page = address & ~(kPage - 1);
-    const uint64_t left = page + kPage - address;
-    const bool crosses = left < kOtherBytes;
-    if (::mincore(reinterpret_cast<void*>(page), crosses ? 2 * kPage : kPage, resident) == 0) return kOtherBytes;
-    return crosses && ::mincore(reinterpret_cast<void*>(page), kPage, resident) == 0 ? left : 0;
+    const uint64_t first = std::min<uint64_t>(kOtherBytes, kPage - (address & (kPage - 1)));
+    const iovec local{to.data(), to.size()};
+    const iovec remote[2] = {{reinterpret_cast<void*>(address), first}, {reinterpret_cast<void*>(address + first), kOtherBytes - first}};
+    const long got = ::syscall(SYS_process_vm_readv, ::getpid(), &local, 1UL, remote, first < kOtherBytes ? 2UL : 1UL, 0UL);
+    return got > 0 ? static_cast<uint32_t>(got) & ~uint32_t{7} : 0;
 }
 
 void takeStack(RawSample& sample, const RegisteredThread& thread, uint64_t from)
 {
     const uint64_t bytes = (thread.stackHigh - from) & ~uint64_t{7};
     sample.stackAddress = from;
-    sample.stackBytes = static_cast<uint32_t>(std::min<uint64_t>(bytes, kMaxStackBytes));
-    sample.cut = bytes > kMaxStackBytes;
+    sample.stackBytes = static_cast<uint32_t>(std::min<uint64_t>(bytes, kMaxStackBytes)); // one that is cut ends early
 }
 
 // The stack pointer points elsewhere: the true one may be in the memory there.
-void takeSwitchedStack(RawSample& sample, const RegisteredThread& thread, uint64_t sp)
+void takeSwitchedStack(RawSample& sample, OtherMemory& other, const RegisteredThread& thread, uint64_t sp)
 {
     if ((sp & 7) != 0) return;
     sample.otherAddress = sp;
-    sample.otherBytes = static_cast<uint32_t>(readableBytes(sp) & ~uint64_t{7});
+    sample.otherBytes = copyOther(sp, other);
     for (uint64_t offset = 0; offset < sample.otherBytes; offset += 8) {
         uint64_t word;
-        rawCopy(&word, reinterpret_cast<const void*>(sp + offset), sizeof(word));
+        rawCopy(&word, other.data() + offset, sizeof(word));
         if (word < thread.stackLow || word >= thread.stackHigh || (word & 7) != 0) continue;
         takeStack(sample, thread, word);
         return;
@@ -59,14 +64,15 @@ bool capture(RegisteredThread& thread, SampleRing& ring, RawSample& sample) noex
     sample.ticks = ticks();
     sample.label = marker.label.load(std::memory_order_relaxed);
     sample.step = marker.step.load(std::memory_order_relaxed);
+    OtherMemory other;
     const uint64_t sp = sample.registers[kStackRegister];
     if (sp >= thread.stackLow + kRedZone && sp < thread.stackHigh) takeStack(sample, thread, (sp & ~uint64_t{7}) - kRedZone);
-    else takeSwitchedStack(sample, thread, sp);
+    else takeSwitchedStack(sample, other, thread, sp);
     sample.size = static_cast<uint32_t>(sizeof(sample)) + sample.stackBytes + sample.otherBytes;
     if (!ring.reserve(sample.size)) return false;
     ring.put(&sample, sizeof(sample));
     ring.put(reinterpret_cast<const void*>(sample.stackAddress), sample.stackBytes);
-    ring.put(reinterpret_cast<const void*>(sample.otherAddress), sample.otherBytes);
+    ring.put(other.data(), sample.otherBytes);
     ring.commit();
     return true;
 }

@@ -76,7 +76,12 @@ void StackCollector::poll(ThreadRegistry& threads, int64_t weight)
         const std::lock_guard lock(m_mutex);
         return unwind(registers, stack, now);
     };
+    const int64_t discardedBefore = m_poller.discarded();
     m_poller.poll(threads, m_unwinder.memory(), unwindWait, m_waits);
+    {
+        const std::lock_guard lock(m_mutex);
+        m_counts.discarded += m_poller.discarded() - discardedBefore;
+    }
     for (const WaitPoller::Wait& wait : m_waits) {
         const uint32_t index = indexOf(wait.serial, wait.id, wait.routine);
         const std::lock_guard lock(m_mutex);

@@ -15,7 +15,7 @@ namespace stepscope::recording {
 class StackCollector {
 public:
     struct Counts {
-        int64_t samples = 0, incomplete = 0, approximate = 0, blocked = 0;
+        int64_t samples = 0, incomplete = 0, approximate = 0, blocked = 0, discarded = 0;
         int64_t weight = 0; // ns of CPU time covered
     };
 

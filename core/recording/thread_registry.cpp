@@ -156,6 +156,11 @@ void ThreadRegistry::endCurrentThread() noexcept
     thread->timer.disarm();
     thread->ring.store(nullptr);
     thread->exited.store(true, std::memory_order_release);
+    // Threads that it made live on, and work for nobody now.
+    thread->marker.used.store(false);
+    thread->marker.label.store(base::LabelId::kNone);
+    thread->marker.step.store(-1);
+    thread->allocations.store(nullptr);
     t_thread = nullptr; // a signal that is still under way finds nothing to do
     thread->alternateStack.remove();
     thread->maker.reset();

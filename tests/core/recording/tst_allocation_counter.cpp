@@ -1,4 +1,6 @@
 #include "core/recording/allocation_counter.h"
+#include "core/recording/allocation_recorder.h"
+#include "core/session/session_builder.h"
 
 #include <QtTest>
 
@@ -223,6 +225,22 @@ private slots:
             std::thread([] { std::free(kept(std::malloc(1000))); }).join();
         QCOMPARE(threadsWithoutCounts(), uint64_t{0});
         QVERIFY(allocationsOfProcess().bytes - before.bytes >= 6000 * 1000);
+    }
+
+    void aSecondRecordingDoesNotSampleByWhatTheFirstAllocated()
+    {
+        const AllocationCounting on(kCountAllocations);
+        for (int i = 0; i < 20000; ++i)
+            std::free(kept(std::malloc(4096)));
+        stepscope::session::SessionBuilder builder;
+        {
+            Recorder recorder(builder, {.drainMilliseconds = 600'000}); // asks its sources at the end alone
+            AllocationOptions options;
+            options.count = options.stacks = true;
+            recorder.countAllocations(options);
+            recorder.allocations()->collect(TickClock());
+            QCOMPARE(allocationSampling(), uint64_t{1}); // hardly anything was allocated since
+        } // and without finish() the recording ends in order
     }
 
     void timeInTheAllocatorIsCountedWhenAsked()

@@ -4,6 +4,7 @@
 #include "core/recording/process_setup.h"
 #include "core/recording/recorder.h"
 #include "core/recording/sample_timer.h"
+#include "core/recording/thread_registry.h"
 #include "core/session/session_builder.h"
 
 #include <QtTest>
@@ -16,10 +17,12 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include <dlfcn.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -114,6 +117,29 @@ int forbidTimer(clockid_t, sigevent*, timer_t*)
     errno = EPERM;
     return -1;
 }
+
+std::atomic<bool> g_throw{false};
+
+int perfThatThrows(perf_event_attr* attributes, pid_t thread)
+{
+    if (g_throw) throw std::runtime_error("no more");
+    return realSystemCalls().perfEventOpen(attributes, thread);
+}
+
+int timerThatThrows(clockid_t clock, sigevent* event, timer_t* timer)
+{
+    if (g_throw) throw std::runtime_error("no more");
+    return realSystemCalls().timerCreate(clock, event, timer);
+}
+
+#if defined(__x86_64__)
+// Computes with the stack pointer elsewhere, as oneDNN's matrix kernels do.
+[[gnu::noinline]] void spinOnAnotherStack(void* stackPointer, int64_t rounds)
+{
+    asm volatile("movq %%rsp, %%r12\n\tmovq %1, %%rsp\n1:\n\tdecq %0\n\tjnz 1b\n\tmovq %%r12, %%rsp"
+                 : "+r"(rounds) : "r"(stackPointer) : "r12", "cc", "memory");
+}
+#endif
 
 struct Recorded {
     session::SessionPtr session;
@@ -479,6 +505,99 @@ private slots:
             QVERIFY(std::find(names.begin(), names.end(), "spinBlue") == names.end());
         }
         QVERIFY(run.samples().size() > 50);
+    }
+
+    void threadsThatOutliveTheirMakerBelongToNoStep()
+    {
+        const Recorded run = record(options(), [](Recorder& recorder, CpuSampler&) {
+            std::atomic<bool> makerEnded{false};
+            std::thread worker;
+            std::thread([&] {
+                SpanBuffer* buffer = recorder.registerTrack("training");
+                buffer->setStep(7);
+                worker = std::thread([&] {
+                    while (!makerEnded)
+                        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                    spinRed(60'000'000);
+                });
+            }).join();
+            makerEnded = true;
+            worker.join();
+        });
+        QVERIFY(run.session != nullptr);
+        size_t found = 0;
+        for (size_t i = 0; i < run.samples().size(); ++i) {
+            const std::vector<std::string> names = run.names(run.samples().stack[i]);
+            if (std::find(names.begin(), names.end(), "spinRed") == names.end()) continue;
+            ++found;
+            QCOMPARE(run.samples().step[i], -1);
+        }
+        QVERIFY(found > 5);
+    }
+
+    void aStackPointerIntoMemoryThatCannotBeReadIsNoFault()
+    {
+#if defined(__x86_64__)
+        constexpr size_t kPage = 4096;
+        void* memory = ::mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        QVERIFY(memory != MAP_FAILED);
+        char* second = static_cast<char*>(memory) + kPage;
+        QCOMPARE(::mprotect(second, kPage, PROT_NONE), 0);
+        for (char* place : {second + 64, second - 64}) { // within it, and just before it
+            const Recorded run = record(options(), [&](Recorder&, CpuSampler&) { spinOnAnotherStack(place, 200'000'000); });
+            QVERIFY(run.started.has_value());
+            QVERIFY(run.statistics.samples > 5);
+        }
+        ::munmap(memory, 2 * kPage);
+#else
+        QSKIP("stacks are sampled on x86-64 only");
+#endif
+    }
+
+    void aThreadThatIsStillWritingKeepsItsRing()
+    {
+        RegisteredThread* self = currentThread();
+        QVERIFY(self != nullptr);
+        std::unique_ptr<SampleRing> kept;
+        const Recorded run = record(options(), [&](Recorder&, CpuSampler& sampler) {
+            SampleRing* ring = self->ring.load();
+            self->capturing.store(1); // as in a handler that the system does not let run
+            sampler.stop();
+            self->capturing.store(0);
+            kept.reset(ring);
+        });
+        QVERIFY(run.started.has_value());
+        QVERIFY(kept != nullptr && kept->valid());
+        const uint64_t before = kept->written();
+        const uint32_t record[2] = {sizeof(record), 0};
+        QVERIFY(kept->reserve(sizeof(record)));
+        kept->put(record, sizeof(record)); // its memory is still there
+        kept->commit();
+        QCOMPARE(kept->written() - before, uint64_t{sizeof(record)});
+        QVERIFY(self->ring.load() == nullptr);
+    }
+
+    void aStartThatFailsHalfwayLeavesNothingBehind()
+    {
+        SystemCalls calls{perfThatThrows, timerThatThrows};
+        SamplingOptions wanted = options();
+        wanted.system = &calls;
+        const Recorded run = record(wanted, [&](Recorder&, CpuSampler& sampler) {
+            sampler.stop();
+            g_throw = true; // the costs are known by now: the first thread to be armed is where it happens
+            const base::Status failed = sampler.start(wanted);
+            g_throw = false;
+            QVERIFY(!failed.has_value());
+            QVERIFY2(failed.error().message.find("no more") != std::string::npos, failed.error().message.c_str());
+            QVERIFY(currentThread()->ring.load() == nullptr);
+            std::thread([] { spinRed(1'000'000); }).join(); // nobody is told of it
+            const int64_t before = sampler.statistics().samples;
+            QVERIFY(sampler.start(wanted).has_value());
+            spinRed(100'000'000);
+            sampler.stop();
+            QVERIFY(sampler.statistics().samples > before);
+        });
+        QVERIFY(run.started.has_value());
     }
 
     void aHandlerOfTheProgramsOwnIsLeftAlone()
