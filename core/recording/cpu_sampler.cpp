@@ -44,6 +44,17 @@ size_t ringBytes(const SamplingOptions& options, int rateHz)
     return std::clamp(static_cast<size_t>(rateHz) * kSampleBytes / 2, kMinRing, kMaxRing);
 }
 
+// Kept by the rings too: a thread may still be about to post when the sampler is gone.
+std::shared_ptr<sem_t> makeSemaphore()
+{
+    std::shared_ptr<sem_t> made(new sem_t, [](sem_t* semaphore) {
+        ::sem_destroy(semaphore);
+        delete semaphore;
+    });
+    ::sem_init(made.get(), 0, 0);
+    return made;
+}
+
 std::vector<pid_t> threadsOfProcess()
 {
     std::vector<pid_t> ids;
@@ -69,10 +80,8 @@ const char* samplingMethodName(SamplingMethod method)
 struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     Impl(Recorder& target, std::unique_ptr<Symbolizer> symbolizer) : recorder(target), sender(target, std::move(symbolizer))
     {
-        ::sem_init(&wakeUp, 0, 0);
         recorder.addSource(*this);
     }
-    ~Impl() override { ::sem_destroy(&wakeUp); }
 
     base::Status start(const SamplingOptions& wanted);
     void stop();
@@ -147,10 +156,10 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     };
     std::deque<Queued> queue;
     size_t queuedBytes = 0;
-    std::unordered_map<uint64_t, uint64_t> lostSeen; // by serial
     std::vector<pid_t> foreign; // threads that the registry did not know at the last look
+    std::unordered_map<uint64_t, uint64_t> lostSeen; // by serial
 
-    sem_t wakeUp; // of the worker: its period is over early as a ring fills up, or as sampling ends
+    std::shared_ptr<sem_t> wakeUp = makeSemaphore(); // of the worker: its period is over early as a ring fills up, or as sampling ends
     std::atomic<bool> stopping{false};
 };
 
@@ -165,7 +174,7 @@ void CpuSampler::Impl::arm(RegisteredThread& thread)
     const SystemCalls& system = *options.system;
     thread.weight.store(plan.periodNs());
     thread.cpuNsAtStart = threadCpuNs(thread.id);
-    ring->setDrainer(&wakeUp);
+    ring->setDrainer(wakeUp);
     thread.ring.store(ring.get());
     thread.ownedRing = std::move(ring);
     int problem = thread.timer.arm(plan.method, thread.id, plan.periodNs(), system);
@@ -181,7 +190,7 @@ void CpuSampler::Impl::arm(RegisteredThread& thread)
 
 void CpuSampler::Impl::countCpuTime(RegisteredThread& thread)
 {
-    if (thread.ownedRing == nullptr) return;
+    if (thread.ownedRing == nullptr || thread.excluded.load()) return;
     cpuNs += std::max<int64_t>(0, threadCpuNs(thread.id) - thread.cpuNsAtStart);
 }
 
@@ -280,7 +289,7 @@ void CpuSampler::Impl::waitForCaptures()
 void CpuSampler::Impl::endWorker()
 {
     stopping.store(true);
-    ::sem_post(&wakeUp);
+    ::sem_post(wakeUp.get());
     if (!worker.joinable()) return;
     if (inChild || ::getpid() != process) worker.detach(); // it runs in the parent alone
     else worker.join();
@@ -323,7 +332,7 @@ bool CpuSampler::Impl::waitFor(std::chrono::milliseconds time)
     until.tv_nsec += static_cast<long>(time.count() * 1'000'000);
     until.tv_sec += until.tv_nsec / 1'000'000'000;
     until.tv_nsec %= 1'000'000'000;
-    return ::sem_clockwait(&wakeUp, CLOCK_MONOTONIC, &until) == 0;
+    return ::sem_clockwait(wakeUp.get(), CLOCK_MONOTONIC, &until) == 0;
 }
 
 void CpuSampler::Impl::work()
@@ -458,7 +467,7 @@ SamplingStatistics CpuSampler::Impl::statistics() const
         s.unsampledThreads = refused + unregistered.load();
     }
     registry.forEach([&](const RegisteredThread& thread) {
-        if (running && thread.ownedRing != nullptr) used += threadCpuNs(thread.id) - thread.cpuNsAtStart;
+        if (running && thread.ownedRing != nullptr && !thread.excluded.load()) used += threadCpuNs(thread.id) - thread.cpuNsAtStart;
     });
     if (used > 0) s.unsampledTime = std::clamp(1 - static_cast<double>(counts.weight) / static_cast<double>(used), 0.0, 1.0);
     s.message = message(s.unsampledThreads, byTimer);

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <semaphore.h>
@@ -39,8 +41,8 @@ public:
         m_head.store(m_position, std::memory_order_release);
         if (m_position - m_tail.load(std::memory_order_relaxed) > capacity() / 2) askForDrain();
     }
-    // Who is woken when the ring is half full; null: nobody.
-    void setDrainer(sem_t* drainer) noexcept { m_drainer = drainer; }
+    // Who is woken when the ring is half full; null: nobody. Before the ring is written to.
+    void setDrainer(std::shared_ptr<sem_t> drainer) noexcept { m_drainer = std::move(drainer); }
     void countLoss() noexcept { m_lost.store(m_lost.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
 
     // Hands out every record there is, each in one piece. Records start with their size as uint32_t.
@@ -65,7 +67,7 @@ public:
 private:
     void askForDrain() noexcept
     {
-        if (m_drainer != nullptr && !m_asked.exchange(true, std::memory_order_relaxed)) ::sem_post(m_drainer); // safe in handlers
+        if (m_drainer != nullptr && !m_asked.exchange(true, std::memory_order_relaxed)) ::sem_post(m_drainer.get()); // safe in handlers
     }
     std::span<const std::byte> next(uint64_t tail);
     void copyOut(uint64_t from, void* to, size_t bytes) const noexcept;
@@ -74,7 +76,7 @@ private:
     size_t m_mask = 0;
     std::vector<std::byte> m_wrapped; // of the consumer: a record that goes over the end
     uint64_t m_position = 0;          // of the producer, within a record
-    sem_t* m_drainer = nullptr;
+    std::shared_ptr<sem_t> m_drainer;
     std::atomic<bool> m_asked{false};
     alignas(64) std::atomic<uint64_t> m_head{0};
     std::atomic<uint64_t> m_lost{0};

@@ -204,8 +204,7 @@ void ThreadRegistry::excludeCurrentThread()
     const std::lock_guard lock(m_mutex);
     t_thread->excluded.store(true);
     t_thread->timer.disarm();
-    t_thread->ring.store(nullptr);
-    t_thread->ownedRing.reset();
+    t_thread->ring.store(nullptr); // its memory stays until sampling ends: somebody may be reading it
 }
 
 void ThreadRegistry::beforeFork() { m_mutex.lock(); }
