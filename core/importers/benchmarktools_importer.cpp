@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view kFormat = "benchmarktools";
 constexpr double kLongest = 1e18; // ns
+constexpr size_t kMaxLevels = 256; // of groups; the text of each level is read once more
 
 struct Trial {
     std::string path;                   // keys of the groups and of the trial, with '/' between them
@@ -44,7 +45,7 @@ public:
     BenchmarkReader(ProfileBuilder& out, std::string_view text) : m_out(out), m_text(text) {}
 
     // [{"Julia": ..., "BenchmarkTools": ...}, [object, ...]]
-    std::optional<JsonProblem> read()
+    std::optional<JsonProblem> read(const std::stop_token& stop)
     {
         JsonPull json(m_text);
         std::string_view key;
@@ -58,9 +59,9 @@ public:
             }
             size_t index = 0;
             for (bool list = json.enterArray(); list && json.nextElement(); ++index)
-                m_open.push_back({index == 0 ? std::string() : fmt::format("{}", index + 1), json.raw()});
+                m_open.push_back({index == 0 ? std::string() : fmt::format("{}", index + 1), json.raw(), 0});
         }
-        while (!m_open.empty()) {
+        while (!m_open.empty() && !stop.stop_requested()) {
             const Open next = m_open.front();
             m_open.pop_front();
             readObject(next);
@@ -68,13 +69,14 @@ public:
         return json.problem();
     }
 
-    void emit(const ImportOptions& options)
+    bool emit(const ImportOptions& options, const std::stop_token& stop)
     {
         size_t shown = 0;
         for (size_t i = 0; i < m_trials.size(); ++i)
             if (!options.stepName.empty() && m_trials[i].path == options.stepName) shown = i;
-        for (size_t i = 0; i < m_trials.size(); ++i)
+        for (size_t i = 0; i < m_trials.size() && !stop.stop_requested(); ++i)
             emitTrial(m_trials[i], i == shown);
+        return !stop.stop_requested();
     }
     size_t trials() const { return m_trials.size(); }
 
@@ -82,6 +84,7 @@ private:
     struct Open { // a value that is still to be read
         std::string path;
         std::string_view text;
+        size_t level = 0;
     };
 
     // ["Trial", {...}] or ["BenchmarkGroup", {...}]. Groups are put aside, so nesting of any depth is no recursion.
@@ -93,6 +96,8 @@ private:
         if (!json.nextElement()) return;
         if (type == "Trial") {
             readTrial(json, open.path);
+        } else if (type == "BenchmarkGroup" && open.level >= kMaxLevels) {
+            m_out.note("deep-group", fmt::format("groups more than {} levels deep were left out", kMaxLevels));
         } else if (type == "BenchmarkGroup") {
             std::string_view key;
             std::deque<Open> children;
@@ -102,8 +107,9 @@ private:
                     continue;
                 }
                 for (bool data = json.enterObject(); data && json.nextKey(key);) {
-                    const std::string path = open.path.empty() ? std::string(key) : open.path + "/" + std::string(key);
-                    children.push_back({path, json.raw()});
+                    const bool outermost = open.level == 0 && open.path.empty(); // a group may be called ""
+                    const std::string path = outermost ? std::string(key) : open.path + "/" + std::string(key);
+                    children.push_back({path, json.raw(), open.level + 1});
                 }
             }
             m_open.insert(m_open.begin(), children.begin(), children.end()); // depth first, in the order of the file
@@ -220,12 +226,12 @@ base::Result<Imported> importBenchmarkTools(Input& input, const ImportOptions& o
     if (!whole) return base::fail(whole.error());
     ProfileBuilder out(options);
     BenchmarkReader reader(out, whole->text);
-    const std::optional<JsonProblem> json = reader.read();
+    const std::optional<JsonProblem> json = reader.read(stop);
     if (stop.stop_requested()) return base::fail(cancelledError());
     std::optional<ImportProblem> problem = whole->problem;
     if (!problem && json) problem = problemOf(*json, whole->text);
     if (reader.trials() == 0) return base::fail(unusable(input, "there is no trial in it", problem));
-    reader.emit(options);
+    if (!reader.emit(options, stop)) return base::fail(cancelledError());
     return out.finish(input, kFormat, problem);
 }
 

@@ -20,11 +20,17 @@ size_t CallGraph::addFunction()
     return m_functions.size() - 1;
 }
 
+void CallGraph::addTo(int64_t& sum, int64_t cost)
+{
+    int64_t result = 0;
+    if (__builtin_add_overflow(sum, cost, &result)) ++m_overflows;
+    else sum = result;
+}
+
 void CallGraph::addSelf(size_t function, const std::vector<int64_t>& cost)
 {
     for (size_t i = 0; i < m_events && i < cost.size(); ++i) {
-        int64_t& self = m_functions[function].self[i];
-        if (__builtin_add_overflow(self, cost[i], &self)) self = cost[i];
+        addTo(m_functions[function].self[i], cost[i]);
     }
 }
 
@@ -39,10 +45,9 @@ void CallGraph::addCall(size_t from, size_t to, int64_t calls, const std::vector
         caller.calls.push_back(std::move(call));
     }
     Call& call = caller.calls[at->second];
-    if (__builtin_add_overflow(call.calls, calls, &call.calls)) call.calls = calls;
+    addTo(call.calls, calls);
     for (size_t i = 0; i < m_events && i < inclusive.size(); ++i)
-        if (__builtin_add_overflow(call.inclusive[i], inclusive[i], &call.inclusive[i]))
-            call.inclusive[i] = inclusive[i];
+        addTo(call.inclusive[i], inclusive[i]);
 }
 
 void CallGraph::sumIncoming()
@@ -86,7 +91,7 @@ bool CallGraph::worth(const std::vector<double>& share, const Call& call, double
 }
 
 // Depth first, with a stack of our own: the graph may be as deep as it has functions.
-void CallGraph::expandFrom(size_t root, double threshold)
+void CallGraph::expandFrom(size_t root, double threshold, const std::stop_token& stop)
 {
     struct Open {
         size_t place = 0, nextCall = 0;
@@ -99,7 +104,7 @@ void CallGraph::expandFrom(size_t root, double threshold)
         m_reached[function] = 1;
     };
     enter(root, kNoParent, std::vector<double>(m_events, 1.0));
-    while (!open.empty()) {
+    while (!open.empty() && !stop.stop_requested()) {
         const size_t place = open.back().place;
         const Function& function = m_functions[m_places[place].function];
         if (open.back().nextCall == function.calls.size() || m_tooMany) {
@@ -133,7 +138,7 @@ bool CallGraph::expand(double threshold, const std::stop_token& stop)
     for (const bool rootsOnly : {true, false})
         for (size_t i = 0; i < m_functions.size() && !m_tooMany; ++i) {
             if (stop.stop_requested()) return false;
-            if (m_reached[i] == 0 && (!rootsOnly || !m_functions[i].called)) expandFrom(i, threshold);
+            if (m_reached[i] == 0 && (!rootsOnly || !m_functions[i].called)) expandFrom(i, threshold, stop);
         }
     return !m_tooMany;
 }

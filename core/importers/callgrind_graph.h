@@ -22,6 +22,8 @@ public:
     size_t functions() const { return m_functions.size(); }
     int64_t self(size_t function, size_t event) const { return m_functions[function].self[event]; }
 
+    int64_t overflows() const { return m_overflows; } // costs that were not added, the sum being too large
+
     // Calls enter(place, parent, function) for every place on a stack, callers before callees (kNoParent: outermost),
     // then visit(place, costs) for every place with a cost of its own, callees before their callers. A function that is
     // on the stack already is not entered again (a cycle is cut there). The costs of a function over all its places add
@@ -51,9 +53,10 @@ private:
         size_t parent = 0;
         std::vector<double> share;
     };
+    void addTo(int64_t& sum, int64_t cost);
     void sumIncoming();
     bool expand(double threshold, const std::stop_token& stop);
-    void expandFrom(size_t root, double threshold);
+    void expandFrom(size_t root, double threshold, const std::stop_token& stop);
     std::vector<double> shareOf(const Place& from, const Call& call) const;
     bool worth(const std::vector<double>& share, const Call& call, double threshold) const;
 
@@ -63,7 +66,7 @@ private:
     std::vector<size_t> m_order; // places, callees before callers
     std::vector<double> m_total; // per event
     std::vector<char> m_reached, m_onPath;
-    int64_t m_leftOut = 0;
+    int64_t m_leftOut = 0, m_overflows = 0;
     bool m_tooMany = false;
 };
 

@@ -14,6 +14,7 @@ namespace stepscope::importers {
 namespace {
 
 constexpr std::string_view kFormat = "callgrind";
+constexpr size_t kMaxEvents = 64; // every function holds a sum of each
 
 std::vector<std::string_view> words(std::string_view text)
 {
@@ -96,6 +97,9 @@ public:
     {
         if (!m_graph) return true;
         checkTotals();
+        if (m_graph->overflows() > 0)
+            m_out.note("sum-overflow", "costs that make a sum too large to hold were left out", {},
+                       m_graph->overflows());
         std::vector<session::SeriesId> series;
         for (size_t i = 0; i < m_events.size(); ++i)
             series.push_back(m_out.addSeries(seriesOf(m_events[i], i == 0)));
@@ -158,8 +162,10 @@ private:
             m_positions.assign(std::max<size_t>(1, words(value).size()), 0);
         } else if (key == "events") {
             if (m_graph) return true; // of a further part of the same run
-            for (const std::string_view event : words(value))
-                m_events.emplace_back(event);
+            for (const std::string_view event : words(value)) {
+                if (m_events.size() < kMaxEvents) m_events.emplace_back(event);
+                else m_out.note("many-events", fmt::format("events after the first {} were left out", kMaxEvents));
+            }
             m_graph.emplace(m_events.size());
             m_lastCost.assign(m_events.size(), 0);
         } else if (key == "totals" || key == "summary") {
@@ -247,7 +253,7 @@ private:
         for (size_t i = 0; i < m_events.size() && i < m_totals.size(); ++i) {
             int64_t sum = 0;
             for (size_t f = 0; f < m_graph->functions(); ++f)
-                sum += m_graph->self(f, i);
+                if (__builtin_add_overflow(sum, m_graph->self(f, i), &sum)) break; // then it differs, too
             if (sum != m_totals[i])
                 m_out.note("totals-differ", "events whose costs do not add up to the total that the file states",
                            fmt::format("{}: {}, stated {}", m_events[i], sum, m_totals[i]));

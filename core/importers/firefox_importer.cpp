@@ -88,6 +88,9 @@ public:
             readProcess(json, processes, stop);
             if (!problem) problem = json.problem();
         }
+        if (!processes.empty() && !stop.stop_requested())
+            m_out.note("many-processes", fmt::format("processes after the first {} were left out", kMaxProcesses), {},
+                       static_cast<int64_t>(processes.size()));
         return problem;
     }
     int64_t threads() const { return m_threads; }
@@ -120,6 +123,7 @@ private:
     void readMeta(std::string_view value)
     {
         m_meta = {};
+        m_categoriesOf = value.data();
         JsonPull json(m_text, value);
         std::string_view key;
         for (bool in = json.enterObject(); in && json.nextKey(key);) {
@@ -202,6 +206,13 @@ private:
     // m_frames[row of frameTable]; m_parents and m_stackFrames are the stackTable.
     void readFrames(const TableTexts& texts)
     {
+        std::vector<const char*> read; // "samples" and "markers" are no part of it
+        for (size_t i = 0; i < kTableNames.size(); ++i)
+            if (kTableNames[i] != "samples" && kTableNames[i] != "markers") read.push_back(texts.text[i].data());
+        read.push_back(texts.strings.data());
+        read.push_back(m_categoriesOf);
+        if (read == m_framesOf) return; // shared by all threads
+        m_framesOf = std::move(read);
         const Table frames =
             table(texts, "frameTable", {{"location"}, {"func"}, {"line"}, {"category"}, {"inlineDepth"}});
         const Table stacks = table(texts, "stackTable", {{"prefix"}, {"frame"}});
@@ -410,6 +421,8 @@ private:
     bool m_started = false;
     int64_t m_threads = 0;
     const char* m_stringsOf = nullptr;
+    const char* m_categoriesOf = nullptr; // where "meta" stands
+    std::vector<const char*> m_framesOf;  // where the tables stand that m_frames and the stacks were made of
     std::vector<std::string> m_strings;
     std::vector<session::FrameId> m_frames;
     std::vector<int64_t> m_stackFrames, m_parents;

@@ -29,6 +29,10 @@ struct Detection {
     std::string why; // for the user: "top-level key 'traceEvents'"
 };
 
+// Times (ns) and weights from here on, and as far below 0, are damage: left out and counted.
+inline constexpr base::TimeNs kTimeLimit = base::TimeNs{1} << 61; // about 73 years; sums of two still fit
+inline constexpr int64_t kWeightLimit = int64_t{1} << 56;
+
 struct ImportOptions {
     std::string format;                     // name of an importer; "" = found by content
     std::optional<base::TimeNs> rangeBegin; // load only what overlaps [begin, end), relative to the first event

@@ -58,7 +58,8 @@ private:
 
 class JlprofReader {
 public:
-    explicit JlprofReader(ProfileBuilder& out) : m_out(out)
+    JlprofReader(ProfileBuilder& out, uint64_t fileBytes, std::stop_token stop)
+        : m_out(out), m_budget(fileBytes), m_stop(std::move(stop))
     {
         m_series = out.addSeries({"samples", "", session::SeriesKind::other, false, true});
     }
@@ -92,7 +93,7 @@ public:
             if (sample.weight > 0) m_out.addSample(m_series, sample);
             open.pop_back();
         };
-        while (!bytes.cut() && bytes.left() > 0) {
+        while (!bytes.cut() && bytes.left() > 0 && !m_stop.stop_requested()) {
             const auto tag = bytes.take<uint8_t>();
             if (tag == 0x00) {
                 if (!open.empty()) close();
@@ -138,7 +139,7 @@ private:
     void readLines(Bytes& bytes)
     {
         const auto count = bytes.take<int64_t>();
-        for (int64_t i = 0; i < count && !bytes.cut(); ++i) {
+        for (int64_t i = 0; i < count && !bytes.cut() && !m_stop.stop_requested(); ++i) {
             const auto address = bytes.take<uint64_t>();
             const auto frames = bytes.take<int32_t>();
             std::vector<session::FrameId>& list = m_frames[address];
@@ -161,7 +162,7 @@ private:
         for (size_t i = 0; i < data.size() && !meta; ++i)
             meta = endsBlock(data, i);
         size_t begin = 0;
-        for (size_t i = 0; i < data.size(); ++i) {
+        for (size_t i = 0; i < data.size() && !m_stop.stop_requested(); ++i) {
             if (meta ? !endsBlock(data, i) : data[i] != 0) continue;
             const size_t end = meta ? i - 5 : i;
             if (end > begin) addSample(data, begin, end, meta ? i : 0);
@@ -176,17 +177,32 @@ private:
         sample.weight = 1;
         sample.track = trackOf(block > 0 ? data[block - 5] : 0);
         if (block > 0 && data[block - 2] == 2) sample.label = m_out.label("sleeping");
-        for (size_t i = end; i-- > begin;) {
+        sample.stack = stackOf(data, begin, end);
+        m_out.addSample(m_series, sample);
+    }
+
+    session::StackId stackOf(const std::vector<uint64_t>& data, size_t begin, size_t end)
+    {
+        session::StackId stack;
+        const auto push = [&](session::FrameId frame) {
+            if (!m_budget.take()) {
+                m_out.note(StackBudget::kCode, StackBudget::kMessage, fmt::format("word {} of the samples", begin));
+                return false;
+            }
+            stack = m_out.stack(stack, frame);
+            return true;
+        };
+        m_budget.beginStack();
+        for (size_t i = end; i-- > begin && !m_stop.stop_requested();) {
             const auto found = m_frames.find(data[i]);
             if (found == m_frames.end() || found->second.empty()) {
-                sample.stack =
-                    m_out.stack(sample.stack, m_out.frame(fmt::format("0x{:x}", data[i]), {}, {}, 0, 0, data[i]));
+                if (!push(m_out.frame(fmt::format("0x{:x}", data[i]), {}, {}, 0, 0, data[i]))) return stack;
                 continue;
             }
             for (size_t f = found->second.size(); f-- > 0;)
-                sample.stack = m_out.stack(sample.stack, found->second[f]);
+                if (!push(found->second[f])) return stack;
         }
-        m_out.addSample(m_series, sample);
+        return stack;
     }
 
     session::TrackId trackOf(uint64_t thread)
@@ -202,6 +218,8 @@ private:
     }
 
     ProfileBuilder& m_out;
+    StackBudget m_budget;
+    std::stop_token m_stop;
     session::SeriesId m_series;
     std::unordered_map<uint64_t, std::vector<session::FrameId>> m_frames;
     std::unordered_map<uint64_t, session::TrackId> m_tracks;
@@ -219,7 +237,7 @@ Detection detectJlprof(const Input& input)
 base::Result<Imported> importJlprof(Input& input, const ImportOptions& options, std::stop_token stop,
                                     const base::Progress& progress)
 {
-    base::Result<WholeText> whole = readBytes(input, std::move(stop), progress);
+    base::Result<WholeText> whole = readBytes(input, stop, progress);
     if (!whole) return base::fail(whole.error());
     Bytes bytes(whole->text);
     bytes.take<std::array<char, kMagic.size()>>();
@@ -232,9 +250,10 @@ base::Result<Imported> importJlprof(Input& input, const ImportOptions& options, 
                                    bytes.cut() ? std::string("the file ends within its header")
                                                : fmt::format("it holds data of kind {}, known are 1 and 2", kind)));
     ProfileBuilder out(options);
-    JlprofReader reader(out);
+    JlprofReader reader(out, whole->text.size(), stop);
     if (kind == 1) reader.readBacktraces(bytes);
     else reader.readNodes(bytes);
+    if (stop.stop_requested()) return base::fail(cancelledError());
     std::optional<ImportProblem> problem = whole->problem;
     if (!problem && reader.badTag())
         problem = ImportProblem{"invalid-token", static_cast<int64_t>(*reader.badTag()), -1, -1,

@@ -47,6 +47,14 @@ std::optional<Row> rowOf(std::string_view element)
     return Row{numbers[0], numbers[2], numbers[3]};
 }
 
+std::string_view withoutBlanks(std::string_view text)
+{
+    text.remove_prefix(std::min(text.size(), skipBlanks(text, 0)));
+    while (!text.empty() && std::string_view(" \t\r\n").find(text.back()) != std::string_view::npos)
+        text.remove_suffix(1);
+    return text;
+}
+
 } // namespace
 
 Detection detectMemoryTimeline(const Input& input)
@@ -71,7 +79,8 @@ base::Result<Imported> importMemoryTimeline(Input& input, const ImportOptions& o
     std::optional<TimeNs> first;
     int64_t bad = 0, rows = 0;
     std::string places;
-    JsonCursor cursor(std::string_view(*text).substr(std::min(text->size(), skipBlanks(*text, 0))));
+    const std::string_view body = withoutBlanks(*text);
+    JsonCursor cursor(body);
     std::string_view element;
     while (cursor.nextElement(element)) {
         if ((++rows & 0xfffff) == 0) {
@@ -108,7 +117,9 @@ base::Result<Imported> importMemoryTimeline(Input& input, const ImportOptions& o
     }
     Imported imported;
     if (bad > 0) builder.addQuality({"bad-rows", bad, fmt::format("{} rows that are not four whole numbers were left out.", bad), places});
-    if (cursor.broken()) {
+    // The bracket at the end may be that of the last row.
+    const bool closed = body.ends_with(']') && element.data() + element.size() < body.data() + body.size();
+    if (cursor.broken() || !closed) {
         imported.complete = false;
         imported.problem = ImportProblem{"unexpected-end", static_cast<int64_t>(text->size()), -1, -1, "the list has no end"};
         addProblemRow(builder.tables(), *imported.problem);

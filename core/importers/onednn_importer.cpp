@@ -94,24 +94,35 @@ private:
         span.duration = line.duration;
         if (line.start) {
             span.start = *line.start;
-            if (!m_first || span.start < *m_first) m_first = span.start;
+            const bool usable = span.start < kTimeLimit && span.start > -kTimeLimit;
+            if (usable && (!m_first || span.start < *m_first)) m_first = span.start;
             m_out.addSpan(trackOf(line.engine, true), span);
             return;
         }
         const session::TrackId track = trackOf(line.engine, false);
         session::TimeNs& now = m_next[track.value];
         span.start = now;
-        m_unplaced.emplace_back(track, span);
+        if (!place(track, span)) return;
         if (kind == session::SpanKind::creation) {
             session::TimeNs at = now;
             for (session::SpanRecord inner : m_nested) {
                 inner.start = at;
-                at += inner.duration;
-                m_unplaced.emplace_back(track, inner);
+                if (place(track, inner)) at += inner.duration;
             }
             m_nested.clear();
         }
-        if (__builtin_add_overflow(now, span.duration, &now)) now = 0;
+        now += span.duration;
+    }
+
+    // False when it would end further on than times go.
+    bool place(session::TrackId track, const session::SpanRecord& span)
+    {
+        if (span.duration >= kTimeLimit - span.start) {
+            m_out.note("absurd-span", "spans with an impossible start or duration were left out");
+            return false;
+        }
+        m_unplaced.emplace_back(track, span);
+        return true;
     }
 
     session::TrackId trackOf(std::string_view engine, bool stamped)

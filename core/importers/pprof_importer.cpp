@@ -40,7 +40,10 @@ session::SeriesKind kindOf(std::string_view type, std::string_view unit)
 
 class PprofReader {
 public:
-    PprofReader(ProfileBuilder& out, const pprof::Profile& profile) : m_out(out), m_profile(profile) {}
+    PprofReader(ProfileBuilder& out, const pprof::Profile& profile, uint64_t fileBytes)
+        : m_out(out), m_profile(profile), m_budget(fileBytes)
+    {
+    }
 
     bool read(const std::stop_token& stop)
     {
@@ -53,14 +56,14 @@ public:
         std::map<uint32_t, int64_t> unknown = m_profile.unknownFields;
         for (size_t i = 0; i < m_profile.samples.size(); ++i) {
             if (i % 4096 == 0 && stop.stop_requested()) return false;
-            if (pprof::readSample(m_profile.samples[i], sample, unknown)) addSample(i, sample);
+            if (pprof::readSample(m_profile.samples[i], sample, unknown)) addSample(i, sample, stop);
             else m_out.note("broken-sample", "samples that are malformed were left out", fmt::format("sample {}", i));
         }
         for (const auto& [field, count] : unknown)
             m_out.note("unknown-field", "fields that profile.proto does not have were skipped",
                        fmt::format("field {}", field), count);
         addEnvironment();
-        return true;
+        return !stop.stop_requested();
     }
 
 private:
@@ -101,7 +104,7 @@ private:
         }
     }
 
-    void addSample(size_t index, const pprof::Sample& sample)
+    void addSample(size_t index, const pprof::Sample& sample, const std::stop_token& stop)
     {
         if (sample.values.size() != m_values.size())
             m_out.note("values-differ",
@@ -109,7 +112,7 @@ private:
                        fmt::format("sample {}: {} values, {} types", index, sample.values.size(), m_values.size()));
         session::SampleRecord record;
         record.track = m_track;
-        record.stack = stackOf(sample);
+        record.stack = stackOf(index, sample, stop);
         record.label = labelOf(sample);
         for (size_t i = 0; i < m_values.size(); ++i) {
             const int64_t value = i < sample.values.size() ? sample.values[i] : 0;
@@ -121,19 +124,28 @@ private:
         }
     }
 
-    session::StackId stackOf(const pprof::Sample& sample)
+    session::StackId stackOf(size_t index, const pprof::Sample& sample, const std::stop_token& stop)
     {
         session::StackId stack;
-        for (size_t i = sample.locations.size(); i-- > 0;) {
+        const auto push = [&](session::FrameId frame) {
+            if (!m_budget.take()) {
+                m_out.note(StackBudget::kCode, StackBudget::kMessage, fmt::format("sample {}", index));
+                return false;
+            }
+            stack = m_out.stack(stack, frame);
+            return true;
+        };
+        m_budget.beginStack();
+        for (size_t i = sample.locations.size(); i-- > 0 && !stop.stop_requested();) {
             const auto found = m_locations.find(sample.locations[i]);
             if (found == m_locations.end()) {
                 m_out.note("unknown-location", "locations that are not in the file are shown as [unknown]",
                            fmt::format("location {}", sample.locations[i]));
-                stack = m_out.stack(stack, m_out.frame("[unknown]"));
+                if (!push(m_out.frame("[unknown]"))) return stack;
                 continue;
             }
             for (const session::FrameId frame : framesOf(found->second))
-                stack = m_out.stack(stack, frame);
+                if (!push(frame)) return stack;
         }
         return stack;
     }
@@ -199,6 +211,7 @@ private:
 
     ProfileBuilder& m_out;
     const pprof::Profile& m_profile;
+    StackBudget m_budget;
     std::unordered_map<uint64_t, size_t> m_functions, m_mappings, m_locations; // by id
     std::vector<std::vector<session::FrameId>> m_frames;                       // by location
     std::vector<Value> m_values;
@@ -226,7 +239,7 @@ base::Result<Imported> importPprof(Input& input, const ImportOptions& options, s
     if (profile.sampleTypes.empty())
         return base::fail(unusable(input, "no type of sample is described in it", problem));
     ProfileBuilder out(options);
-    PprofReader reader(out, profile);
+    PprofReader reader(out, profile, whole->text.size());
     if (!reader.read(stop)) return base::fail(cancelledError());
     return out.finish(input, kFormat, problem);
 }

@@ -15,8 +15,6 @@ using session::TimeNs;
 namespace {
 
 constexpr size_t kPlaces = 5;
-constexpr TimeNs kTimeLimit = TimeNs{1} << 61; // about 73 years; sums of two still fit
-constexpr int64_t kWeightLimit = int64_t{1} << 56;
 constexpr size_t kPlaceText = 80;
 
 uint64_t stackHash(uint32_t parent, uint32_t frame)

@@ -9,6 +9,7 @@
 #include "core/session/event_builder.h"
 #include "core/session/session_builder.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -72,6 +73,28 @@ private:
     std::map<std::string, Note, std::less<>> m_notes;
     std::vector<std::string> m_noteOrder;
     uint64_t m_sampleCount = 0;
+};
+
+// How many frames the stacks of one file may unfold into: where a short reference stands for many frames, a small file
+// could describe more than any memory holds.
+class StackBudget {
+public:
+    explicit StackBudget(uint64_t fileBytes) : m_left(std::min(fileBytes * 64 + (uint64_t{1} << 20), kMostFrames)) {}
+    void beginStack() { m_inStack = 0; }
+    // False: the stack must end here.
+    bool take()
+    {
+        if (m_inStack >= kDeepestStack || m_left == 0) return false;
+        ++m_inStack;
+        --m_left;
+        return true;
+    }
+    static constexpr std::string_view kCode = "deep-stack",
+                                      kMessage = "stacks with more frames than can be held were cut at their inner end";
+
+private:
+    static constexpr uint64_t kDeepestStack = uint64_t{1} << 20, kMostFrames = uint64_t{1} << 32;
+    uint64_t m_left, m_inStack = 0;
 };
 
 // "line 7: text", the text shortened and made valid UTF-8.

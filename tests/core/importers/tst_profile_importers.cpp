@@ -286,6 +286,77 @@ private slots:
         QCOMPARE(support::qualityCount(session, "overlap-lanes"), int64_t{1});
     }
 
+    // 3000 references to a location of 3000 lines would be nine million frames of a file of a few kilobytes.
+    void smallFilesUnfoldIntoBoundedStacks()
+    {
+        constexpr int kCount = 3000;
+        JuliaBytes file;
+        file.put(uint32_t{0x01020304});
+        file.put(uint8_t{1});
+        file.put(int64_t{kCount + 1});
+        for (int i = 0; i < kCount; ++i)
+            file.put(uint64_t{7});
+        file.put(uint64_t{0});
+        file.put(int64_t{1});
+        file.put(uint64_t{7});
+        file.put(int32_t{kCount});
+        for (int i = 0; i < kCount; ++i)
+            file.frame("f", 1);
+        const base::Result<importers::Imported> imported = support::importBytes(file.bytes, "x");
+        QVERIFY(imported);
+        QCOMPARE(imported->session->stacks().size(), size_t{1} << 20);
+        QCOMPARE(support::qualityCount(*imported->session, "deep-stack"), int64_t{1});
+    }
+
+    void costsThatOverflowAreCounted()
+    {
+        std::string text = "events:";
+        for (int i = 0; i < 70; ++i)
+            text += " e" + std::to_string(i);
+        text += "\nfn=a\n1 9223372036854775807 5\n1 1 6\nfn=b\n1 3\n";
+        const base::Result<importers::Imported> imported = support::importText(text, "callgrind.out.1");
+        QVERIFY(imported);
+        QCOMPARE(imported->session->series().size(), size_t{64});
+        QCOMPARE(support::qualityCount(*imported->session, "many-events"), int64_t{6});
+        QCOMPARE(support::qualityCount(*imported->session, "sum-overflow"), int64_t{1});
+    }
+
+    void groupsOfTrialsAreReadToALimit()
+    {
+        constexpr int kDepth = 10000;
+        std::string text = R"([{"BenchmarkTools":"1.3"},[["BenchmarkGroup",{"data":{"t":["Trial",{"times":[5]}],"a":)", end;
+        for (int i = 0; i < kDepth; ++i) {
+            text += R"(["BenchmarkGroup",{"data":{"a":)";
+            end += "}}]";
+        }
+        text += R"(["Trial",{"times":[1]}])" + end + "}}]]]";
+        const base::Result<importers::Imported> imported = support::importText(text, "x.json");
+        QVERIFY(imported);
+        QVERIFY(imported->complete);
+        QCOMPARE(imported->session->tracks().size(), size_t{1});
+        QCOMPARE(support::qualityCount(*imported->session, "deep-group"), int64_t{1});
+    }
+
+    void memoryTimelinesTellWhetherTheyAreWhole_data()
+    {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<bool>("complete");
+        QTest::newRow("whole") << QByteArray("[[-1,0,100,0],[10,1,50,4]]") << true;
+        QTest::newRow("blanks after it") << QByteArray("[[-1,0,100,0],[10,1,50,4]]\r\n \n") << true;
+        QTest::newRow("cut after a row") << QByteArray("[[-1,0,100,0],[10,1,50,4]") << false;
+        QTest::newRow("cut after a comma") << QByteArray("[[-1,0,100,0],[10,1,50,4],\n") << false;
+        QTest::newRow("cut in a row") << QByteArray("[[-1,0,100,0],[10,1,5") << false;
+    }
+    void memoryTimelinesTellWhetherTheyAreWhole()
+    {
+        QFETCH(QByteArray, text);
+        QFETCH(bool, complete);
+        const base::Result<importers::Imported> imported = support::importBytes(text, "x.json");
+        QVERIFY(imported);
+        QCOMPARE(imported->session->environmentValue("import.format"), std::string_view("memory-timeline"));
+        QCOMPARE(imported->complete, complete);
+    }
+
     void perfDataIsReadThroughPerf()
     {
         const QString perf = QStandardPaths::findExecutable("perf");
