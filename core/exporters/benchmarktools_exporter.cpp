@@ -3,10 +3,10 @@
 #include "core/exporters/output_file.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
-#include <memory>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -23,11 +23,9 @@ struct Trial {
     std::string memory = "0", allocs = "0", params{kParameters};
 };
 
-// A trial, or a group of further ones.
-struct Node {
-    std::unique_ptr<Trial> trial;
-    std::map<std::string, Node> children;
-};
+// By path: the keys of the groups and of the trial, with '/' between them.
+using Trials = std::map<std::string, Trial, std::less<>>;
+constexpr size_t kMaxKeys = 256; // of a path; what follows is one key
 
 std::string number(double value)
 {
@@ -50,100 +48,105 @@ void writeTrial(const Trial& trial, OutputFile& file)
                + numbers(trial.gcTimes) + ",\"memory\":" + trial.memory + ",\"allocs\":" + trial.allocs + "}]");
 }
 
-// Groups nest as deep as the keys of a file did, so the walk keeps its own stack.
-void writeTree(const Node& root, OutputFile& file)
+// A name cannot be both a trial and a group: what lies below a trial gets a key with a '/' in it, beside the trial.
+std::vector<std::string_view> keysOf(std::string_view path, const Trials& trials)
 {
-    struct Open {
-        const Node* node;
-        std::map<std::string, Node>::const_iterator next;
-    };
-    std::vector<Open> open;
-    const auto begin = [&](const Node& node) {
-        file.write("[\"BenchmarkGroup\",{\"tags\":[],\"data\":{");
-        open.push_back({&node, node.children.begin()});
-    };
-    if (root.trial) {
-        writeTrial(*root.trial, file);
-        return;
+    std::vector<std::string_view> keys;
+    size_t begin = 0;
+    for (size_t end = path.find('/'); end != std::string_view::npos && keys.size() + 1 < kMaxKeys;
+         end = path.find('/', end + 1)) {
+        if (trials.contains(path.substr(0, end))) continue;
+        keys.push_back(path.substr(begin, end - begin));
+        begin = end + 1;
     }
-    begin(root);
-    while (!open.empty()) {
-        Open& top = open.back();
-        if (top.next == top.node->children.end()) {
-            file.write("}}]");
-            open.pop_back();
-            continue;
+    keys.push_back(path.substr(begin));
+    return keys;
+}
+
+// In the order of their paths all trials of a group stand together.
+void writeTrials(const Trials& trials, OutputFile& file)
+{
+    constexpr std::string_view kBegin = "[\"BenchmarkGroup\",{\"tags\":[],\"data\":{", kEnd = "}}]";
+    std::vector<std::string_view> open; // groups below the outermost one
+    bool first = true;                  // in the innermost group
+    const auto writeKey = [&](std::string_view key) { file.write((first ? "\n" : ",\n") + jsonString(key) + ":"); };
+    file.write(kBegin);
+    for (const auto& [path, trial] : trials) {
+        const std::vector<std::string_view> keys = keysOf(path, trials);
+        const size_t groups = keys.size() - 1;
+        size_t common = 0;
+        while (common < std::min(open.size(), groups) && open[common] == keys[common])
+            ++common;
+        for (; open.size() > common; open.pop_back(), first = false)
+            file.write(kEnd);
+        for (; open.size() < groups; open.push_back(keys[open.size()]), first = true) {
+            writeKey(keys[open.size()]);
+            file.write(kBegin);
         }
-        if (top.next != top.node->children.begin()) file.write(",");
-        file.write("\n" + jsonString(top.next->first) + ":");
-        const Node& child = (top.next++)->second;
-        if (child.trial) writeTrial(*child.trial, file);
-        else begin(child);
+        writeKey(keys.back());
+        writeTrial(trial, file);
+        first = false;
     }
+    for (size_t i = 0; i <= open.size(); ++i)
+        file.write(kEnd);
 }
 
-Node& childAt(Node& root, std::string_view path)
+// What core/importers kept of a file of BenchmarkTools. Names that occur again get a number.
+Trials importedTrials(const session::Session& session)
 {
-    Node* node = &root;
-    for (size_t at = 0; at <= path.size();) {
-        const size_t end = std::min(path.find('/', at), path.size());
-        node = &node->children[std::string(path.substr(at, end - at))];
-        at = end + 1;
-    }
-    return *node;
-}
-
-// What core/importers kept of a file of BenchmarkTools.
-Node importedTrials(const session::Session& session)
-{
-    Node root;
-    std::map<std::string, const session::CounterSamples*, std::less<>> counters;
+    Trials trials;
+    std::map<std::string, std::vector<const session::CounterSamples*>, std::less<>> counters;
     for (size_t i = 0; i < session.counters().size(); ++i)
-        counters[session.counters()[i].name] = &session.counterSamples(session::CounterId(i));
+        counters[session.counters()[i].name].push_back(&session.counterSamples(session::CounterId(i)));
+    std::map<std::string_view, size_t> seen;
     for (const session::Track& track : session.tracks()) {
+        const size_t nth = seen[track.name]++;
         const auto times = counters.find("time: " + track.name), gc = counters.find("gc time: " + track.name);
-        if (times == counters.end()) continue;
-        Node& node = session.tracks().size() == 1 && track.name == "trial" ? root : childAt(root, track.name);
-        node.trial = std::make_unique<Trial>();
-        node.trial->times.assign(times->second->value.begin(), times->second->value.end());
-        if (gc != counters.end()) node.trial->gcTimes.assign(gc->second->value.begin(), gc->second->value.end());
+        if (times == counters.end() || nth >= times->second.size()) continue;
+        std::string path = track.name;
+        for (size_t i = nth + 1; trials.contains(path); ++i)
+            path = fmt::format("{} ({})", track.name, i);
+        Trial& trial = trials[path];
+        const auto& values = times->second[nth]->value;
+        trial.times.assign(values.begin(), values.end());
+        if (gc != counters.end() && nth < gc->second.size())
+            trial.gcTimes.assign(gc->second[nth]->value.begin(), gc->second[nth]->value.end());
         const auto keep = [&](const char* key, std::string& into) {
             const std::string_view value = session.environmentValue(std::string("benchmark.") + key + " " + track.name);
             if (!value.empty()) into = value;
         };
-        keep("memory", node.trial->memory);
-        keep("allocs", node.trial->allocs);
-        keep("params", node.trial->params);
+        keep("memory", trial.memory);
+        keep("allocs", trial.allocs);
+        keep("params", trial.params);
     }
-    return root;
+    return trials;
 }
 
-Node recordedTrials(const session::Session& session)
+Trials recordedTrials(const session::Session& session)
 {
-    Node root;
+    Trials trials;
     std::map<int64_t, size_t> place; // of a step among those that count
-    const auto trial = [&](std::string_view path) -> Trial& {
-        Node& node = childAt(root, path);
-        if (!node.trial) {
-            node.trial = std::make_unique<Trial>();
-            node.trial->times.assign(place.size(), 0);
-            node.trial->gcTimes.assign(place.size(), 0);
+    const auto trialAt = [&](const std::string& path) -> Trial& {
+        const auto [at, added] = trials.try_emplace(path);
+        if (added) {
+            at->second.times.assign(place.size(), 0);
+            at->second.gcTimes.assign(place.size(), 0);
         }
-        return *node.trial;
+        return at->second;
     };
     for (const session::StepRow& step : session.steps())
         if (!step.warmup) place.try_emplace(step.index, place.size());
     for (const session::StepRow& step : session.steps())
-        if (!step.warmup) trial("step").times[place[step.index]] = static_cast<double>(step.duration);
+        if (!step.warmup) trialAt("step").times[place[step.index]] = static_cast<double>(step.duration);
     const session::SpanTable& spans = session.spans();
     for (size_t row = 0; row < spans.size(); ++row) {
         const session::Label& label = session.labels()[spans.label[row]];
         const auto at = label.kind == session::SpanKind::phase ? place.find(spans.step[row]) : place.end();
         if (at != place.end())
-            trial("phases/" + std::string(session::phaseName(label.phase))).times[at->second] +=
+            trialAt("phases/" + std::string(session::phaseName(label.phase))).times[at->second] +=
                 static_cast<double>(spans.duration[row]);
     }
-    return root;
+    return trials;
 }
 
 } // namespace
@@ -156,7 +159,9 @@ base::Status exportBenchmarkTools(const session::Session& session, const std::fi
         return base::fail(
             base::ErrorCode::unsupported, "the session has no steps, so there is nothing to write for BenchmarkTools",
             {.file = path.string()}, "choose another format, or give the name of the spans that are steps");
-    const Node root = imported ? importedTrials(session) : recordedTrials(session);
+    const Trials trials = imported ? importedTrials(session) : recordedTrials(session);
+    // A file of one trial that is in no group.
+    const bool single = imported && session.tracks().size() == 1 && trials.size() == 1 && trials.contains("trial");
     if (stop.stop_requested()) return cancelled();
     return writeOutput(path, replace, [&](OutputFile& file) -> base::Status {
         const auto version = [&](const char* key, const char* otherwise) {
@@ -165,7 +170,8 @@ base::Status exportBenchmarkTools(const session::Session& session, const std::fi
         };
         file.write("[{\"Julia\":" + version("Julia", "1.11.0")
                    + ",\"BenchmarkTools\":" + version("BenchmarkTools", "1.8.0") + "},[");
-        writeTree(root, file);
+        if (single) writeTrial(trials.begin()->second, file);
+        else writeTrials(trials, file);
         file.write("]]\n");
         return {};
     });

@@ -279,6 +279,24 @@ private slots:
         QCOMPARE(again.toJson(), before.toJson());
     }
 
+    void trialsOfAnyNamesComeBack()
+    {
+        const QByteArray slashes(1'000'000, '/');
+        const auto trial = [](int time) { return QByteArray("[\"Trial\",{\"times\":[") + QByteArray::number(time) + "]}]"; };
+        const QByteArray text = "[{\"BenchmarkTools\":\"1.3\"},[[\"BenchmarkGroup\",{\"data\":{\"" + slashes + "\":" + trial(1)
+            + ",\"a\":" + trial(2) + ",\"a/b\":" + trial(3) + ",\"a/b/c\":" + trial(4) + ",\"a/d/e\":" + trial(5)
+            + ",\"a\":" + trial(6) + "}}]]]";
+        const base::Result<importers::Imported> imported = support::importBytes(text, "x.json");
+        QVERIFY(imported);
+        const session::SessionPtr after = open(exported(*imported->session, "benchmarktools", "benchmark.json"));
+        QVERIFY(after);
+        std::map<std::string, double> times;
+        for (size_t i = 0; i < after->counters().size(); i += 2)
+            times[after->counters()[i].name] = after->counterSamples(session::CounterId(i)).value[0];
+        QCOMPARE(times, (std::map<std::string, double>{{"time: " + slashes.toStdString(), 1}, {"time: a", 2}, {"time: a/b", 3},
+                     {"time: a/b/c", 4}, {"time: a/d/e", 5}, {"time: a (2)", 6}}));
+    }
+
     void recordedStepsBecomeATrial()
     {
         session::SessionBuilder builder;
