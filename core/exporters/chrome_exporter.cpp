@@ -55,7 +55,9 @@ public:
         writeCounters();
         m_file.write("\n]");
         if (!writeSamples(stop)) return cancelled();
-        m_file.write(",\n\"otherData\":{\"writer\":\"stepscope\"}}\n");
+        m_file.write(",\n\"otherData\":{\"writer\":\"stepscope\"");
+        if (m_valuesLeftOut > 0) m_file.write(fmt::format(",\"counter_values_left_out\":{}", m_valuesLeftOut));
+        m_file.write("}}\n");
         return {};
     }
 
@@ -134,7 +136,8 @@ private:
             const session::CounterSamples& samples = m_session.counterSamples(session::CounterId(c));
             const std::string name = jsonString(m_session.counters()[c].name);
             for (size_t i = 0; i < samples.time.size(); ++i)
-                if (std::isfinite(samples.value[i])) // JSON has no other numbers
+                if (!std::isfinite(samples.value[i])) ++m_valuesLeftOut; // JSON has no such numbers; told at the end
+                else
                     event(fmt::format(R"({{"ph":"C","name":{},"pid":{},"tid":0,"ts":{},"args":{{"value":{}}}}})", name,
                                       m_ids.empty() ? 1 : m_ids[0].process, microseconds(samples.time[i]),
                                       samples.value[i]));
@@ -184,6 +187,7 @@ private:
     OutputFile& m_file;
     std::vector<Ids> m_ids;
     bool m_first = true;
+    int64_t m_valuesLeftOut = 0; // of counters
 };
 
 } // namespace

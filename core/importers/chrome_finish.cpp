@@ -212,6 +212,10 @@ void ChromeTrace::takeProfiles()
 {
     m_takenProfiles = m_profiles.finish();
     for (ChromeProfiles::Profile& profile : m_takenProfiles) {
+        const size_t absurd = std::erase_if(profile.samples, [](const session::SampleRecord& sample) {
+            return sample.time >= kTimeLimit || sample.time <= -kTimeLimit || sample.weight >= kWeightLimit;
+        });
+        m_problems.addUnplaced(TraceProblem::badSample, static_cast<int64_t>(absurd));
         std::erase_if(profile.samples, [&](const session::SampleRecord& sample) { return !wanted(sample.time, sample.time); });
         const TrackId track = m_tracks.find(Purpose::events, profile.pid, profile.tid);
         for (session::SampleRecord& sample : profile.samples) {
@@ -223,12 +227,13 @@ void ChromeTrace::takeProfiles()
 
 void ChromeTrace::addProfiles()
 {
-    int64_t leads = 0, unsorted = 0, unknownNodes = 0, broken = 0;
+    int64_t leads = 0, unsorted = 0, unknownNodes = 0, badNumbers = 0, broken = 0;
     std::vector<session::SampleRecord> records;
     for (const ChromeProfiles::Profile& profile : m_takenProfiles) {
         leads += profile.hasLead ? 1 : 0;
         unsorted += profile.unsorted;
         unknownNodes += profile.unknownNodes;
+        badNumbers += profile.badNumbers;
         broken += profile.broken ? 1 : 0;
         for (session::SampleRecord sample : profile.samples)
             if (!__builtin_sub_overflow(sample.time, m_origin, &sample.time)) records.push_back(sample);
@@ -238,6 +243,7 @@ void ChromeTrace::addProfiles()
     };
     note("time-backwards", unsorted, "Samples recorded out of order were sorted by their time");
     note("unknown-node", unknownNodes, "Samples of a node that is not in the file have no stack");
+    note("bad-number", badNumbers, "Nodes, times and children that are no numbers were taken as 0");
     note("broken-profile", broken, "Profiles of which only a part can be read");
     if (records.empty()) return;
     // The time before the first sample of a profile is a row too, without a stack.

@@ -140,18 +140,12 @@ base::Status chooseRange(Input& input, const ImportOptions& options, ChromeTrace
 
 base::Result<Imported> import(Input& input, const ImportOptions& options, std::string_view format, std::stop_token stop, const base::Progress& progress)
 {
-    try {
-        ChromeTrace trace(options);
-        if (const base::Status chosen = chooseRange(input, options, trace, stop, progress); !chosen) return base::fail(chosen.error());
-        base::Result<TraceText> text = readTrace(*input.bytes, trace, stop, progress);
-        if (!text) return base::fail(text.error());
-        if (progress) progress(1.0, "putting in order");
-        return trace.finish(input, format, std::move(*text));
-    } catch (const std::bad_alloc&) {
-        return base::fail(base::ErrorCode::unsupported, "there is not enough memory for the whole trace", {}, "load a part of it: a range of time, or some steps");
-    } catch (const std::exception& e) {
-        return base::fail(base::ErrorCode::internal, fmt::format("reading the trace failed: {}", e.what()));
-    }
+    ChromeTrace trace(options);
+    if (const base::Status chosen = chooseRange(input, options, trace, stop, progress); !chosen) return base::fail(chosen.error());
+    base::Result<TraceText> text = readTrace(*input.bytes, trace, stop, progress);
+    if (!text) return base::fail(text.error());
+    if (progress) progress(1.0, "putting in order");
+    return trace.finish(input, format, std::move(*text));
 }
 
 } // namespace

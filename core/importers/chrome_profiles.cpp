@@ -48,6 +48,7 @@ void ChromeProfiles::read(const Collected& collected, Profile& profile)
     profile.samples = tree.samples();
     profile.hasLead = tree.hasLead();
     profile.unsorted = tree.unsorted();
+    profile.badNumbers = tree.badNumbers();
     profile.unknownNodes = tree.unknownNodes();
 }
 

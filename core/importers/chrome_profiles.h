@@ -32,6 +32,7 @@ public:
         bool hasLead = false;     // the first one is the time before the first sample, without a stack
         int64_t unsorted = 0;     // samples that had to be sorted
         int64_t unknownNodes = 0; // samples whose node is missing
+        int64_t badNumbers = 0;   // no numbers, taken as 0
         bool broken = false;      // some args could not be read to their end
     };
     // One per profile with samples; frames and stacks are in the builder then.

@@ -21,6 +21,11 @@ bool isMissing(std::string_view token)
     return token.empty() || token == "null";
 }
 
+bool isTime(const MicroTime& time)
+{
+    return time.state == NumberState::good && time.ns < kTimeLimit && time.ns > -kTimeLimit;
+}
+
 } // namespace
 
 // ---- what every event has ------------------------------------------------------------------------------------------------
@@ -68,7 +73,7 @@ void ChromeTrace::look(const RawEvent& event, char phase)
 {
     if (phase == 'M') return;
     const MicroTime start = microTime(event.time);
-    if (start.state != NumberState::good) return;
+    if (!isTime(start)) return;
     seen(start.ns, start.ns);
     if (phase != 'X') return;
     const MicroTime duration = microTime(event.duration);
@@ -82,7 +87,7 @@ void ChromeTrace::look(const RawEvent& event, char phase)
 bool ChromeTrace::timeOf(const RawEvent& event, MicroTime& time)
 {
     time = microTime(event.time);
-    if (time.state == NumberState::good) return true;
+    if (isTime(time)) return true;
     m_problems.add(TraceProblem::badTime, event.place);
     return false;
 }
@@ -266,10 +271,13 @@ void ChromeTrace::flow(const RawEvent& event, char phase)
     m_flows.push_back(mark);
 }
 
-void ChromeTrace::addCounterPoint(std::string_view process, std::string_view name, std::string_view key, TimeNs time, std::string_view value)
+void ChromeTrace::addCounterPoint(std::string_view process, std::string_view name, std::string_view key, TimeNs time, std::string_view value, uint64_t place)
 {
     double number = 0;
-    if (realNumber(value, number) != NumberState::good) return; // non-finite ones are counted where the text is checked
+    const NumberState state = realNumber(value, number);
+    const bool text = isString(value) && state == NumberState::nonFinite;
+    if (state == NumberState::bad || text) m_problems.add(TraceProblem::badCounter, place);
+    if (state != NumberState::good) return; // non-finite ones are counted where the text is checked
     m_scratch.assign(name);
     if (!key.empty()) m_scratch.append(".").append(key);
     const uint32_t id = m_counterIds.find(process, m_scratch, [&] {
@@ -287,11 +295,11 @@ void ChromeTrace::counter(const RawEvent& event)
     seen(time.ns, time.ns);
     std::string name(unquoted(event.name));
     if (!isMissing(event.id)) name.append("[").append(unquoted(event.id)).append("]");
-    if (event.args.empty() || event.args.front() != '{') return;
+    if (event.args.empty() || event.args.front() != '{') return m_problems.add(TraceProblem::badCounter, event.place);
     JsonCursor cursor(event.args);
     std::string_view key, value;
     while (cursor.nextMember(key, value))
-        addCounterPoint(event.process, name, key, time.ns, value);
+        addCounterPoint(event.process, name, key, time.ns, value, event.place);
 }
 
 // PyTorch's allocator: what is allocated and reserved after the event.
@@ -300,8 +308,8 @@ void ChromeTrace::memory(const RawEvent& event, TimeNs time)
     const std::string_view type = memberOf(event.args, "Device Type"), id = memberOf(event.args, "Device Id");
     const bool onHost = wholeNumber(type).value_or(0) == 0;
     const std::string device = onHost ? "host memory" : fmt::format("memory of device {}", wholeNumber(id).value_or(0));
-    addCounterPoint("", device, "allocated", time, memberOf(event.args, "Total Allocated"));
-    addCounterPoint("", device, "reserved", time, memberOf(event.args, "Total Reserved"));
+    addCounterPoint("", device, "allocated", time, memberOf(event.args, "Total Allocated"), event.place);
+    addCounterPoint("", device, "reserved", time, memberOf(event.args, "Total Reserved"), event.place);
 }
 
 void ChromeTrace::sample(const RawEvent& event)
@@ -309,9 +317,11 @@ void ChromeTrace::sample(const RawEvent& event)
     MicroTime time;
     if (!timeOf(event, time) || profile(event, time.ns) || !wanted(time.ns, time.ns)) return;
     if (isMissing(event.stackFrame)) return m_problems.add(TraceProblem::badSample, event.place);
+    const int64_t weight = wholeNumber(event.weight).value_or(1);
+    if (weight >= kWeightLimit || weight <= -kWeightLimit) return m_problems.add(TraceProblem::badSample, event.place);
     seen(time.ns, time.ns);
     const uint32_t frame = m_frameIds.find(unquoted(event.stackFrame), {}, [&] { return static_cast<uint32_t>(m_frameIds.size()); });
-    m_samples.push_back({time.ns, wholeNumber(event.weight).value_or(1), frame, m_tracks.find(Purpose::events, event.process, event.thread)});
+    m_samples.push_back({time.ns, weight, frame, m_tracks.find(Purpose::events, event.process, event.thread)});
 }
 
 // The samples lie within the arguments, and a profile may begin long before what is wanted.

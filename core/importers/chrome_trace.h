@@ -74,7 +74,7 @@ private:
     void flow(const RawEvent& event, char phase);
     void counter(const RawEvent& event);
     void memory(const RawEvent& event, session::TimeNs time);
-    void addCounterPoint(std::string_view process, std::string_view name, std::string_view key, session::TimeNs time, std::string_view value);
+    void addCounterPoint(std::string_view process, std::string_view name, std::string_view key, session::TimeNs time, std::string_view value, uint64_t place);
     void sample(const RawEvent& event);
     bool profile(const RawEvent& event, session::TimeNs time); // false: it is no part of a profile of V8
     bool wanted(session::TimeNs start, session::TimeNs end) const { return start < m_keepEnd && end >= m_keepBegin; }

@@ -13,13 +13,17 @@ constexpr int kMicroseconds = 3; // powers of ten to ns
 
 std::string valid(std::string_view text) { return isUtf8(text) ? std::string(text) : repairUtf8(text); }
 
-void readNumbers(JsonPull& json, int shift, std::vector<int64_t>& into)
+// Returns how many of them are no numbers; those are 0.
+int64_t readNumbers(JsonPull& json, int shift, std::vector<int64_t>& into)
 {
+    int64_t bad = 0;
     for (bool in = json.enterArray(); in && json.nextElement();) {
         const std::optional<int64_t> value = json.integer(shift);
-        if (json.problem()) return;
+        if (json.problem()) return bad;
         into.push_back(value.value_or(0));
+        bad += value ? 0 : 1;
     }
+    return bad;
 }
 
 } // namespace
@@ -69,7 +73,7 @@ void CpuProfile::readNodes(JsonPull& json)
     for (bool in = json.enterArray(); in && json.nextElement();) {
         NodeText node;
         for (bool fields = json.enterObject(); fields && json.nextKey(key);) {
-            if (key == "children") readNumbers(json, 0, node.children);
+            if (key == "children") m_badNumbers += readNumbers(json, 0, node.children);
             else if (!readField(json, key, node)) json.skip();
         }
         if (json.problem() && node.id < 0) return;
@@ -126,7 +130,7 @@ void CpuProfile::readTree(JsonPull& json)
     }
 }
 
-void CpuProfile::readDeltas(JsonPull& json) { readNumbers(json, kMicroseconds, m_deltas); }
+void CpuProfile::readDeltas(JsonPull& json) { m_badNumbers += readNumbers(json, kMicroseconds, m_deltas); }
 
 void CpuProfile::read(JsonPull& json)
 {
@@ -134,9 +138,9 @@ void CpuProfile::read(JsonPull& json)
     for (bool in = json.enterObject(); in && json.nextKey(key);) {
         if (key == "nodes") readNodes(json);
         else if (key == "head") readTree(json);
-        else if (key == "samples") readNumbers(json, 0, m_samples);
+        else if (key == "samples") m_badNumbers += readNumbers(json, 0, m_samples);
         else if (key == "timeDeltas") readDeltas(json);
-        else if (key == "timestamps") readNumbers(json, kMicroseconds, m_timestamps);
+        else if (key == "timestamps") m_badNumbers += readNumbers(json, kMicroseconds, m_timestamps);
         else if (key == "startTime") m_start = json.integer(kMicroseconds);
         else if (key == "endTime") m_end = json.integer(kMicroseconds);
         else json.skip();

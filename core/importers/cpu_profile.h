@@ -34,6 +34,7 @@ public:
     bool hasLead() const { return m_lead; }                 // such a first one was made
     int64_t unknownNodes() const { return m_unknownNodes; } // samples whose node is not there
     int64_t unsorted() const { return m_unsorted; }         // negative deltas
+    int64_t badNumbers() const { return m_badNumbers; }     // in lists of numbers: no number, taken as 0
     size_t nodeCount() const { return m_nodes.size(); }
 
     // Weights of a heap profile's tree ("head" with "selfSize"), one sample per node that has any.
@@ -62,7 +63,7 @@ private:
     std::vector<int64_t> m_deltas, m_timestamps;     // ns
     std::optional<session::TimeNs> m_start, m_end;
     bool m_lead = false;
-    int64_t m_unknownNodes = 0, m_unsorted = 0;
+    int64_t m_unknownNodes = 0, m_unsorted = 0, m_badNumbers = 0;
 };
 
 } // namespace stepscope::importers

@@ -50,6 +50,8 @@ void noteSamples(ProfileBuilder& out, const CpuProfile& profile)
         out.note("time-backwards", "samples recorded out of order were sorted by their time", {}, profile.unsorted());
     if (profile.unknownNodes() > 0)
         out.note("unknown-node", "samples of a node that is not in the file have no stack", {}, profile.unknownNodes());
+    if (profile.badNumbers() > 0)
+        out.note("bad-number", "nodes, times and children that are no numbers were taken as 0", {}, profile.badNumbers());
     // For readers that count samples: the first row is time, not a sample.
     if (profile.hasLead()) out.addEnvironment("import.lead-samples", "1");
 }

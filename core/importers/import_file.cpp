@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
+#include <new>
+#include <stdexcept>
 
 namespace stepscope::importers {
 
@@ -64,6 +67,23 @@ base::Result<Input> openChoosing(const std::filesystem::path& path, const Import
     if (!chosen) return base::fail(chosen.error());
     choice = *chosen;
     return input;
+}
+
+// What an importer throws is told as an error: a file must not end the program.
+base::Result<Imported> runImporter(const Importer& importer, Input& input, const ImportOptions& options, std::stop_token stop,
+                                   const base::Progress& progress)
+{
+    try {
+        return importer.run(input, options, std::move(stop), progress);
+    } catch (const std::bad_alloc&) {
+        return base::fail(base::ErrorCode::unavailable, "there is not enough memory for the whole file", {},
+                          "load a part of it: a range of time, or some steps");
+    } catch (const std::length_error&) { // of a container, which is the same
+        return base::fail(base::ErrorCode::unavailable, "there is not enough memory for the whole file", {},
+                          "load a part of it: a range of time, or some steps");
+    } catch (const std::exception& e) {
+        return base::fail(base::ErrorCode::internal, fmt::format("reading it as {} failed: {}", importer.name, e.what()));
+    }
 }
 
 } // namespace
@@ -134,7 +154,7 @@ base::Result<Imported> importFile(const std::filesystem::path& path, const Impor
     base::Result<Input> input = openChoosing(path, options, choice);
     if (!input) return base::fail(input.error());
     input->why = choice.why;
-    base::Result<Imported> imported = choice.importer->run(*input, options, stop, progress);
+    base::Result<Imported> imported = runImporter(*choice.importer, *input, options, std::move(stop), progress);
     if (!imported) {
         base::Error error = imported.error();
         if (error.where.file.empty()) error.where.file = path.string();

@@ -35,6 +35,7 @@ constexpr std::array<Kind, kTraceProblemCount> kKinds{{
     {"invalid-utf8", "Sequences of bytes in text that are not UTF-8, shown as a replacement character"},
     {"bad-sample", "Samples without a known time or stack"},
     {"repeated-call", "Calls whose correlation id another call had before; device work goes to the first"},
+    {"bad-counter", "Values of counters that are no numbers, and counters without values, left out"},
 }};
 
 std::string placeText(uint64_t byte, const LinePlace& place)

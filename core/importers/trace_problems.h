@@ -13,9 +13,9 @@ namespace stepscope::importers {
 enum class TraceProblem : uint8_t {
     badTime, badDuration, negativeDuration, hugeDuration, noTiming, endWithoutBegin, unfinished, asyncEndWithoutBegin,
     flowStartWithoutEnd, flowEndWithoutStart, flowUnbound, unknownPhase, unreadPhase, malformed, notAnEvent,
-    nonFinite, invalidEscape, controlCharacter, invalidUtf8, badSample, repeatedCall,
+    nonFinite, invalidEscape, controlCharacter, invalidUtf8, badSample, repeatedCall, badCounter,
 };
-inline constexpr size_t kTraceProblemCount = 21;
+inline constexpr size_t kTraceProblemCount = 22;
 
 class TraceProblems {
 public:

@@ -30,6 +30,8 @@ private slots:
     void launchesGoByCorrelationNotByExternalId();
     void copiesHaveTheirKindsOfMemory();
     void samplesOfTheTraceFormatAreRead();
+    void whatNoClockShowsIsLeftOut();
+    void countersWithoutNumbersAreCounted();
     void otherJsonIsNotTakenForATrace_data();
     void otherJsonIsNotTakenForATrace();
 };
@@ -347,6 +349,36 @@ void TestChromeImporter::samplesOfTheTraceFormatAreRead()
     QCOMPARE(samples.stack[2], base::StackId::kNone);
     QCOMPARE(samples.weight[3], int64_t{5});
     QCOMPARE(qualityCount(session, "bad-sample"), int64_t{1});
+}
+
+// 2^61 ns are 2305843009213693.952 us: times so far out could not be subtracted from each other.
+void TestChromeImporter::whatNoClockShowsIsLeftOut()
+{
+    const Imported result = imported(R"({"traceEvents":[
+        {"ph":"X","name":"first","pid":1,"tid":1,"ts":1,"dur":1},
+        {"ph":"X","name":"beyond","pid":1,"tid":1,"ts":2305843009213693.952,"dur":1},
+        {"ph":"X","name":"before","pid":1,"tid":1,"ts":-9000000000000000,"dur":1},
+        {"ph":"P","name":"s","pid":1,"tid":1,"ts":1,"sf":"1","weight":9223372036854775807},
+        {"ph":"P","name":"s","pid":1,"tid":1,"ts":2,"sf":"1","weight":7}],
+        "stackFrames":{"1":{"name":"f"}}})");
+    QVERIFY(result.session);
+    QCOMPARE(result.session->spans().size(), size_t{1});
+    QCOMPARE(qualityCount(*result.session, "bad-ts"), int64_t{2});
+    QCOMPARE(qualityCount(*result.session, "bad-sample"), int64_t{1});
+    QCOMPARE(result.session->sampleCount(), size_t{1});
+}
+
+void TestChromeImporter::countersWithoutNumbersAreCounted()
+{
+    const Imported result = imported(R"({"traceEvents":[
+        {"ph":"C","name":"q","pid":1,"tid":1,"ts":1,"args":{"v":"busy"}},
+        {"ph":"C","name":"q","pid":1,"tid":1,"ts":2},
+        {"ph":"C","name":"q","pid":1,"tid":1,"ts":3,"args":{"v":"4"}},
+        {"ph":"C","name":"q","pid":1,"tid":1,"ts":4,"args":{"v":5}}]})");
+    QVERIFY(result.session);
+    QCOMPARE(qualityCount(*result.session, "bad-counter"), int64_t{2});
+    const session::CounterSamples& values = result.session->counterSamples(session::CounterId(size_t{0}));
+    QCOMPARE(std::vector<double>(values.value.begin(), values.value.end()), (std::vector<double>{4, 5}));
 }
 
 void TestChromeImporter::otherJsonIsNotTakenForATrace_data()
