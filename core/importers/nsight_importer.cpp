@@ -3,18 +3,14 @@
 
 #include "core/importers/nsight_reader.h"
 #include "core/importers/nsight_source.h"
+#include "core/importers/temporary_file.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <cctype>
-#include <cerrno>
-#include <cstdio>
 #include <map>
 #include <set>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace stepscope::importers {
 
@@ -243,54 +239,6 @@ std::unique_ptr<NsightRows> SqliteSource::read(std::string_view table, const std
     return std::make_unique<SqliteRows>(*this, std::move(statement), std::move(places));
 }
 
-// A file that holds the unpacked bytes as long as it lives.
-class TemporaryFile {
-public:
-    TemporaryFile() = default;
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
-    ~TemporaryFile()
-    {
-        if (!m_path.empty()) std::remove(m_path.c_str());
-    }
-    const std::filesystem::path& path() const { return m_path; }
-
-    base::Status fill(Input& input, const std::stop_token& stop, const base::Progress& progress)
-    {
-        std::error_code failed;
-        std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
-        if (failed) folder = "/tmp";
-        std::string name = (folder / "stepscope-import-XXXXXX").string();
-        const int file = ::mkostemp(name.data(), O_CLOEXEC);
-        if (file < 0) return base::fail(base::ErrorCode::io, "no file for the unpacked database can be made", {folder.string()}, "free some space there, or set TMPDIR");
-        m_path = name;
-        const base::Status copied = copy(input, file, stop, progress);
-        ::close(file);
-        return copied;
-    }
-
-private:
-    base::Status copy(Input& input, int file, const std::stop_token& stop, const base::Progress& progress)
-    {
-        std::vector<char> buffer(size_t{1} << 20);
-        for (;;) {
-            if (stop.stop_requested()) return base::fail(base::ErrorCode::cancelled, "stopped");
-            const base::Result<size_t> got = input.bytes->read(buffer);
-            if (!got) return base::fail(got.error());
-            if (*got == 0) return {};
-            for (size_t done = 0; done < *got;) {
-                const ssize_t wrote = ::write(file, buffer.data() + done, *got - done);
-                if (wrote < 0 && errno == EINTR) continue;
-                if (wrote <= 0) return base::fail(base::ErrorCode::diskFull, "there is no room for the unpacked database", {m_path.string()}, "free some space there, or set TMPDIR to another folder");
-                done += static_cast<size_t>(wrote);
-            }
-            if (progress) progress(input.bytes->fraction() / 4, "unpacking");
-        }
-    }
-
-    std::filesystem::path m_path;
-};
-
 bool zeroedHeader(const Input& input)
 {
     const std::string_view begin = std::string_view(input.head).substr(0, 100);
@@ -341,7 +289,7 @@ base::Result<Imported> importNsight(Input& input, const ImportOptions& options, 
     TemporaryFile unpacked;
     std::filesystem::path path = input.path;
     if (!input.plain() || path.empty()) {
-        if (const base::Status filled = unpacked.fill(input, stop, progress); !filled) return base::fail(filled.error());
+        if (const base::Status filled = unpacked.fill(*input.bytes, stop, progress); !filled) return base::fail(filled.error());
         path = unpacked.path();
     }
     const std::string shown = input.path.empty() ? input.name : input.path.string();

@@ -3,12 +3,11 @@
 #include "core/importers/child_process.h"
 #include "core/importers/perf_script_importer.h"
 #include "core/importers/profile_builder.h"
+#include "core/importers/temporary_file.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,43 +16,6 @@ namespace stepscope::importers {
 namespace {
 
 constexpr std::string_view kMagic = "PERFILE2", kOldMagic = "PERFFILE";
-
-// A file that is gone with this object.
-class TemporaryFile {
-public:
-    base::Status write(ByteSource& source, const std::stop_token& stop)
-    {
-        std::error_code failed;
-        std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
-        if (failed) folder = "/tmp";
-        std::string name = (folder / "stepscope-perf-XXXXXX").string();
-        const int file = ::mkostemp(name.data(), O_CLOEXEC);
-        if (file < 0) return base::fail(base::ErrorCode::io, "cannot make a temporary file", {.file = name});
-        m_path = name;
-        std::vector<char> window(size_t{1} << 20);
-        base::Status status;
-        for (;;) {
-            const base::Result<size_t> got = source.read(window);
-            if (!got) status = base::fail(got.error());
-            if (stop.stop_requested()) status = base::fail(cancelledError());
-            if (!status || *got == 0) break;
-            if (::write(file, window.data(), *got) != static_cast<ssize_t>(*got)) {
-                status = base::fail(base::ErrorCode::diskFull, "cannot write the unpacked file", {.file = name});
-                break;
-            }
-        }
-        ::close(file);
-        return status;
-    }
-    const std::string& path() const { return m_path; }
-    ~TemporaryFile()
-    {
-        if (!m_path.empty()) ::unlink(m_path.c_str());
-    }
-
-private:
-    std::string m_path;
-};
 
 bool isInstalled(const std::string& program)
 {
@@ -90,9 +52,9 @@ base::Result<Imported> importPerfData(Input& input, const ImportOptions& options
             "install it (Debian: linux-perf), or run `perf script > out.txt` where it was recorded and open out.txt");
     TemporaryFile unpacked;
     if (!input.plain() || input.path.empty())
-        if (const base::Status written = unpacked.write(*input.bytes, stop); !written)
+        if (const base::Status written = unpacked.fill(*input.bytes, stop, progress); !written)
             return base::fail(written.error());
-    const std::string file = unpacked.path().empty() ? std::filesystem::absolute(input.path).string() : unpacked.path();
+    const std::string file = (unpacked.path().empty() ? std::filesystem::absolute(input.path) : unpacked.path()).string();
 
     // "+pid" adds to what perf prints for each kind of event; a list of fields would fail where one was not recorded.
     // Inlined frames are left out because looking them up takes perf minutes.
