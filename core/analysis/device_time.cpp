@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace stepscope::analysis {
 
@@ -45,31 +48,36 @@ std::vector<DeviceWorkSets> deviceSets(const DeviceTrace& trace)
 {
     std::vector<DeviceWorkSets> devices;
     std::vector<size_t> deviceOfQueue;
+    std::map<std::pair<std::string_view, int32_t>, size_t> known; // by group and device
     for (const DeviceQueue& queue : trace.queues()) {
-        const auto known = std::find_if(devices.begin(), devices.end(),
-            [&](const DeviceWorkSets& d) { return d.device == queue.device && d.group == queue.group; });
-        deviceOfQueue.push_back(static_cast<size_t>(known - devices.begin()));
-        if (known == devices.end()) devices.push_back({queue.group, queue.device, {}, {}, {}, {}});
+        const auto [at, added] = known.try_emplace({queue.group, queue.device}, devices.size());
+        if (added) devices.push_back({queue.group, queue.device, {}, {}, {}, {}});
+        deviceOfQueue.push_back(at->second);
+    }
+    struct Ranges {
+        std::vector<TimeRange> all, compute, communication, memory;
+    };
+    std::vector<Ranges> ranges(devices.size());
+    for (const DeviceActivity& activity : trace.activities()) {
+        if (!isWork(trace, activity)) continue;
+        DeviceWorkSets& device = devices[deviceOfQueue[activity.queue]];
+        Ranges& of = ranges[deviceOfQueue[activity.queue]];
+        const TimeRange range{activity.begin, activity.end};
+        of.all.push_back(range);
+        const unsigned bit = classBit(activity.deviceClass);
+        if (bit == kCompute) of.compute.push_back(range);
+        else if (bit == kCommunication) of.communication.push_back(range);
+        else if (bit == kMemory) of.memory.push_back(range);
+        device.begin = std::min(device.begin, activity.begin);
+        device.end = std::max(device.end, activity.end);
+        device.sum += activity.duration();
+        ++device.count;
     }
     for (size_t d = 0; d < devices.size(); ++d) {
-        std::vector<TimeRange> ranges[4];
-        for (const DeviceActivity& activity : trace.activities()) {
-            if (deviceOfQueue[activity.queue] != d || !isWork(trace, activity)) continue;
-            const TimeRange range{activity.begin, activity.end};
-            ranges[0].push_back(range);
-            const unsigned bit = classBit(activity.deviceClass);
-            if (bit == kCompute) ranges[1].push_back(range);
-            else if (bit == kCommunication) ranges[2].push_back(range);
-            else if (bit == kMemory) ranges[3].push_back(range);
-            devices[d].begin = std::min(devices[d].begin, activity.begin);
-            devices[d].end = std::max(devices[d].end, activity.end);
-            devices[d].sum += activity.duration();
-            ++devices[d].count;
-        }
-        devices[d].all = IntervalSet(std::move(ranges[0]));
-        devices[d].compute = IntervalSet(std::move(ranges[1]));
-        devices[d].communication = IntervalSet(std::move(ranges[2]));
-        devices[d].memory = IntervalSet(std::move(ranges[3]));
+        devices[d].all = IntervalSet(std::move(ranges[d].all));
+        devices[d].compute = IntervalSet(std::move(ranges[d].compute));
+        devices[d].communication = IntervalSet(std::move(ranges[d].communication));
+        devices[d].memory = IntervalSet(std::move(ranges[d].memory));
     }
     std::erase_if(devices, [](const DeviceWorkSets& device) { return device.count == 0; });
     std::sort(devices.begin(), devices.end(),

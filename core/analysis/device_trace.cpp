@@ -140,11 +140,14 @@ uint32_t DeviceTrace::queueOf(const session::Track& track, const session::Device
     DeviceQueue queue{track.group, track.device, track.threadId};
     if (work != nullptr && work->device >= 0) queue.device = work->device;
     if (work != nullptr && work->stream >= 0) queue.stream = work->stream;
-    for (size_t i = m_queues.size(); i-- > 0;) // few, and mostly the one used last
-        if (m_queues[i].stream == queue.stream && m_queues[i].device == queue.device && m_queues[i].group == queue.group)
-            return static_cast<uint32_t>(i);
-    m_queues.push_back(std::move(queue));
-    return static_cast<uint32_t>(m_queues.size() - 1);
+    if (m_lastQueue < m_queues.size()) { // mostly the same again
+        const DeviceQueue& last = m_queues[m_lastQueue];
+        if (last.stream == queue.stream && last.device == queue.device && last.group == queue.group) return m_lastQueue;
+    }
+    const auto [at, added] = m_queueIds.try_emplace({queue.stream, queue.device, queue.group}, static_cast<uint32_t>(m_queues.size()));
+    if (added) m_queues.push_back(std::move(queue));
+    m_lastQueue = at->second;
+    return m_lastQueue;
 }
 
 bool DeviceTrace::chosen(const DeviceActivity& activity) const

@@ -7,9 +7,11 @@
 #include "core/session/session.h"
 
 #include <limits>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace stepscope::analysis {
@@ -92,6 +94,8 @@ private:
     std::vector<session::SpanKind> m_kinds;      // by label
     std::vector<DeviceClass> m_classes;          // by label
     std::vector<DeviceQueue> m_queues;
+    std::map<std::tuple<int64_t, int32_t, std::string>, uint32_t> m_queueIds; // by stream, device and group
+    uint32_t m_lastQueue = 0;
     std::vector<DeviceActivity> m_activities;
     std::vector<session::StepRow> m_steps;
     std::vector<base::TimeRange> m_chosen;       // ranges of the chosen steps; empty: everything counts

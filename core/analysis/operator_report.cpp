@@ -84,14 +84,16 @@ public:
     std::vector<OperatorRow> rows() const
     {
         std::map<uint32_t, OperatorRow> byName;
-        for (const Operator& op : m_operators) {
+        const std::vector<uint8_t> within = withinItself();
+        for (size_t i = 0; i < m_operators.size(); ++i) {
+            const Operator& op = m_operators[i];
             if (!op.counts) continue;
             OperatorRow& row = byName[op.name];
             row.deviceSelf += op.deviceSelf;
             row.hostSelf += op.hostSelf;
             const bool oneWithParent = op.parent != kNone && m_operators[op.parent].name == op.name && m_operators[op.parent].children == 1;
             if (!oneWithParent) ++row.calls;
-            if (withinItself(op)) continue;
+            if (within[i] != 0) continue;
             row.deviceTotal += op.deviceTotal;
             row.hostTotal += op.host;
         }
@@ -168,12 +170,33 @@ private:
         return row;
     }
 
-    // True inside of an operator of its name, whose times include this one's.
-    bool withinItself(const Operator& op) const
+    // 1 for what is inside of an operator of its name, whose times include this one's. One walk over the tree, with the
+    // names on the path counted.
+    std::vector<uint8_t> withinItself() const
     {
-        for (uint32_t around = op.parent; around != kNone; around = m_operators[around].parent)
-            if (m_operators[around].name == op.name) return true;
-        return false;
+        std::vector<uint32_t> firstChild(m_operators.size(), kNone), next(m_operators.size(), kNone);
+        uint32_t at = kNone; // the first of those without an operator around them
+        for (size_t i = m_operators.size(); i-- > 0;) {
+            uint32_t& first = m_operators[i].parent == kNone ? at : firstChild[m_operators[i].parent];
+            next[i] = first;
+            first = static_cast<uint32_t>(i);
+        }
+        std::vector<uint8_t> within(m_operators.size(), 0);
+        std::vector<uint32_t> open(m_names.size(), 0);
+        while (at != kNone) {
+            within[at] = open[m_operators[at].name]++ > 0 ? 1 : 0;
+            if (firstChild[at] != kNone) {
+                at = firstChild[at];
+                continue;
+            }
+            while (at != kNone) {
+                --open[m_operators[at].name];
+                if (next[at] != kNone) break;
+                at = m_operators[at].parent;
+            }
+            if (at != kNone) at = next[at];
+        }
+        return within;
     }
 
     const DeviceTrace& m_trace;

@@ -17,7 +17,10 @@ constexpr size_t kMostNodes = size_t{1} << 22; // of a tree of callers: 400 MB
 // Builds a new tree from pieces of another one; the groups above the frames are copied first.
 class Reshaper {
 public:
-    Reshaper(FlameTree& tree, const SampleFilter& filter) : m_tree(tree), m_filter(filter) {}
+    Reshaper(FlameTree& tree, const SampleFilter& filter, std::stop_token stop)
+        : m_tree(tree), m_filter(filter), m_stop(std::move(stop))
+    {
+    }
 
     void run()
     {
@@ -83,7 +86,7 @@ private:
 
     void bottomUp()
     {
-        for (uint32_t id = 0; id < m_old.size(); ++id)
+        for (uint32_t id = 0; id < m_old.size() && !m_stop.stop_requested(); ++id)
             if (m_old[id].kind == FlameNodeKind::frame && m_old[id].selfCount != 0)
                 addCallers(m_groupOf[id], id, m_old[id].self, m_old[id].selfCount);
     }
@@ -131,6 +134,7 @@ private:
     {
         const uint32_t place = functionPlace();
         for (const uint32_t call : outermostCalls()) {
+            if (m_stop.stop_requested()) return;
             const uint32_t first = child(m_groupOf[call], place);
             m_tree.nodes[first].flags |= m_old[call].flags;
             addCallers(first, m_old[call].parent, m_old[call].total, m_old[call].count);
@@ -174,6 +178,7 @@ private:
 
     FlameTree& m_tree;
     const SampleFilter& m_filter;
+    std::stop_token m_stop;
     std::vector<FlameNode> m_old;
     std::vector<uint32_t> m_groupOf; // per old node, the new node of its group
     ChildMap m_children;
@@ -216,9 +221,9 @@ std::vector<uint8_t> visibleNodes(const FlameTree& tree, const SampleFilter& fil
 
 } // namespace
 
-void reshape(FlameTree& tree, const SampleFilter& filter)
+void reshape(FlameTree& tree, const SampleFilter& filter, std::stop_token stop)
 {
-    if (filter.shape != SampleShape::topDown) Reshaper(tree, filter).run();
+    if (filter.shape != SampleShape::topDown) Reshaper(tree, filter, std::move(stop)).run();
 }
 
 void arrange(FlameTree& tree, const SampleFilter& filter)

@@ -7,8 +7,8 @@
 namespace stepscope::analysis {
 
 // Turns a top-down tree with totals into the shape of the filter. A tree of callers that would grow beyond all bounds
-// loses its outermost frames, and tree.cut tells so.
-void reshape(FlameTree& tree, const SampleFilter& filter);
+// loses its outermost frames, and tree.cut tells so. After a stop the tree is to be thrown away.
+void reshape(FlameTree& tree, const SampleFilter& filter, std::stop_token stop = {});
 
 // Leaves out what the filter hides, hands its status flags to the frame around it, and links the children in the
 // filter's order.

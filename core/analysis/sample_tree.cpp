@@ -100,7 +100,14 @@ SampleProfile sampleProfile(session::SessionPtr session, const SampleFilter& fil
     profile.unknownStacks = builder.unknownStacks();
     profile.flat = flatRows(whole, filter, profile.groups);
     if (!flattened) tree = std::move(whole);
-    reshape(tree, filter);
+    reshape(tree, filter, stop);
+    if (stop.stop_requested()) {
+        tree.nodes.assign(1, {});
+        profile.flat.clear();
+        profile.groups.clear();
+        profile.total = profile.samples = profile.unknownStacks = 0;
+        return profile;
+    }
     arrange(tree, filter);
     if (progress) progress(1, "merging stacks");
     return profile;

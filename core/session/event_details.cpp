@@ -31,11 +31,12 @@ struct Call {
     uint32_t row;
 };
 
+// For an outer row before the inner one. Spans of a track nest, so what begins within another one is inside of it.
 bool encloses(const SpanTable& spans, uint32_t outer, uint32_t inner)
 {
-    for (uint32_t row = spans.parent[inner]; row != SpanTable::kNoParent; row = spans.parent[row])
-        if (row == outer) return true;
-    return false;
+    if (spans.parent[inner] == outer) return true; // also where both are one moment
+    const auto track = std::upper_bound(spans.trackBegin.begin(), spans.trackBegin.end(), size_t{outer});
+    return (track == spans.trackBegin.end() || inner < *track) && spans.start[inner] < spans.end(outer);
 }
 
 } // namespace
