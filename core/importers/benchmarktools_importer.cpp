@@ -230,6 +230,9 @@ base::Result<Imported> importBenchmarkTools(Input& input, const ImportOptions& o
     if (stop.stop_requested()) return base::fail(cancelledError());
     std::optional<ImportProblem> problem = whole->problem;
     if (!problem && json) problem = problemOf(*json, whole->text);
+    if (reader.trials() == 0 && out.noted("deep-group") > 0)
+        return base::fail(
+            unusable(input, fmt::format("all its trials are in groups more than {} levels deep", kMaxLevels), problem));
     if (reader.trials() == 0) return base::fail(unusable(input, "there is no trial in it", problem));
     if (!reader.emit(options, stop)) return base::fail(cancelledError());
     return out.finish(input, kFormat, problem);
