@@ -76,7 +76,8 @@ std::vector<std::string> deviceReportNames()
 bool isDeviceReport(const std::string& name, const session::Session& session)
 {
     if (kindOf(name) == nullptr) return false;
-    return name != "step" || analysis::DeviceTrace::present(session) || !session.environmentValue("import.format").empty();
+    const std::string_view format = session.environmentValue("import.format"); // trials of BenchmarkTools are times alone
+    return name != "step" || analysis::DeviceTrace::present(session) || (!format.empty() && format != "benchmarktools");
 }
 
 std::string deviceReportText(const session::Session& session, const std::string& name, const std::string& file, const std::string& format,

@@ -51,6 +51,7 @@ public:
     {
         m_file.write("{\"displayTimeUnit\":\"ns\",\n\"traceEvents\":[\n");
         writeNames();
+        writeSteps();
         if (!writeSpans(stop, progress)) return cancelled();
         writeCounters();
         m_file.write("\n]");
@@ -85,6 +86,18 @@ private:
             event(fmt::format(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
                               m_ids[i].process, m_ids[i].thread, i));
         }
+    }
+
+    // By the name that PyTorch's profiler gives them, which readers know. A foreign trace has spans for its steps.
+    void writeSteps()
+    {
+        for (const session::Label& label : m_session.labels())
+            if (label.kind == session::SpanKind::step) return;
+        if (m_ids.empty()) return;
+        for (const session::StepRow& step : m_session.steps())
+            event(fmt::format(R"({{"ph":"X","name":"ProfilerStep#{}","cat":"user_annotation","pid":{},"tid":{},"ts":{},"dur":{}}})",
+                              step.index, m_ids[0].process, m_ids[0].thread, microseconds(step.start),
+                              microseconds(step.duration)));
     }
 
     std::string_view category(const session::Label& label) const

@@ -71,9 +71,10 @@ public:
 
     bool emit(const ImportOptions& options, const std::stop_token& stop)
     {
+        const std::string_view wanted = options.stepName.empty() ? std::string_view("step") : options.stepName; // as our export names it
         size_t shown = 0;
         for (size_t i = 0; i < m_trials.size(); ++i)
-            if (!options.stepName.empty() && m_trials[i].path == options.stepName) shown = i;
+            if (m_trials[i].path == wanted) shown = i;
         for (size_t i = 0; i < m_trials.size() && !stop.stop_requested(); ++i)
             emitTrial(m_trials[i], i == shown);
         return !stop.stop_requested();

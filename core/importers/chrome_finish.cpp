@@ -155,6 +155,7 @@ void ChromeTrace::addSamples()
             event.process = memberOf(element, "pid");
             event.stackFrame = memberOf(element, "sf");
             event.weight = memberOf(element, "weight");
+            event.name = memberOf(element, "name");
             sample(event);
         }
     }
@@ -193,8 +194,12 @@ void ChromeTrace::addSamples()
         }
         return stack;
     };
-    m_session.addSeries({"samples", "", session::SeriesKind::other, true, true});
-    std::vector<session::SampleRecord> records;
+    // Samples of several names, such as events of a counter, have weights that do not add up.
+    constexpr size_t kMostKinds = 64; // more are names of something else
+    const size_t kinds = m_sampleNames.size() > kMostKinds ? 1 : std::max<size_t>(m_sampleNames.size(), 1);
+    for (size_t i = 0; i < kinds; ++i)
+        m_session.addSeries({kinds == 1 ? std::string("samples") : decoded(m_sampleNames.firstKey(i)), "", session::SeriesKind::other, true, i == 0});
+    std::vector<std::vector<session::SampleRecord>> records(kinds);
     for (const SampleMark& mark : m_samples) {
         session::SampleRecord record;
         record.time = mark.time - m_origin;
@@ -202,9 +207,10 @@ void ChromeTrace::addSamples()
         record.stack = stackOf(m_frameIds.firstKey(mark.frame));
         record.track = mark.track;
         if (!record.stack.valid()) m_problems.addUnplaced(TraceProblem::badSample, 1);
-        records.push_back(record);
+        records[kinds == 1 ? 0 : mark.name].push_back(record);
     }
-    m_session.addSamples(session::SeriesId(size_t{0}), records);
+    for (size_t i = 0; i < kinds; ++i)
+        m_session.addSamples(session::SeriesId(i), records[i]);
 }
 
 // Before the origin is known: the first sample may be the first event.

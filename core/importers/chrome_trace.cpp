@@ -321,7 +321,8 @@ void ChromeTrace::sample(const RawEvent& event)
     if (weight >= kWeightLimit || weight <= -kWeightLimit) return m_problems.add(TraceProblem::badSample, event.place);
     seen(time.ns, time.ns);
     const uint32_t frame = m_frameIds.find(unquoted(event.stackFrame), {}, [&] { return static_cast<uint32_t>(m_frameIds.size()); });
-    m_samples.push_back({time.ns, weight, frame, m_tracks.find(Purpose::events, event.process, event.thread)});
+    const uint32_t name = m_sampleNames.find(event.name, {}, [&] { return static_cast<uint32_t>(m_sampleNames.size()); });
+    m_samples.push_back({time.ns, weight, frame, name, m_tracks.find(Purpose::events, event.process, event.thread)});
 }
 
 // The samples lie within the arguments, and a profile may begin long before what is wanted.

@@ -58,6 +58,7 @@ private:
         session::TimeNs time;
         int64_t weight;
         uint32_t frame; // index of its token
+        uint32_t name;  // of its token, too
         session::TrackId track;
     };
 
@@ -109,6 +110,7 @@ private:
     TokenTable<uint32_t> m_flowIds;      // by category and name with id
     TokenTable<uint32_t> m_counterIds;   // by process and name
     TokenTable<uint32_t> m_frameIds;     // tokens of stack frames
+    TokenTable<uint32_t> m_sampleNames;  // tokens of the names of samples
     std::vector<FlowMark> m_flows;
     std::vector<int64_t> m_launchFlowStarts, m_launchFlowEnds;
     std::vector<Counter> m_counters;

@@ -368,10 +368,10 @@ private:
             if (value.get_object().get(members) != simdjson::SUCCESS) return done;
             if (!parseEvent(members, static_cast<size_t>(start - begin))) return done;
             const char* behind = nullptr;
-            if (document.current_location().get(behind) != simdjson::SUCCESS) break;
+            if (document.current_location().get(behind) != simdjson::SUCCESS) return array.size() - 2;
             done = static_cast<size_t>(behind - begin); // this event is not to be handled again
         }
-        return array.size() - 2;
+        return done; // not the whole when the list of events ends within, and other lists of objects follow it
     }
 
     bool parseEvent(object& members, size_t at)

@@ -182,6 +182,48 @@ private slots:
         QCOMPARE(starts, startsBefore);
     }
 
+    void stepsAndSamplesComeBackFromChromeTraces()
+    {
+        session::SessionBuilder builder;
+        builder.addTrack({"training", 1});
+        const uint32_t forward =
+            builder.internLabel({builder.intern("forward"), session::SpanKind::phase, session::Phase::forward, {}, {}})
+                .value;
+        for (int i = 0; i < 3; ++i) {
+            session::StepRow step;
+            step.index = 4 + i;
+            step.start = 1000 + i * 1000;
+            step.duration = 900 + i;
+            builder.addStep(step);
+            const session::SpanRecord spans[] = {{1000 + i * 1000, 300 + i, forward, 4 + i}};
+            builder.addSpans(session::TrackId(0u), spans);
+        }
+        session::FrameRow frame;
+        frame.function = builder.intern("main");
+        const session::StackId outer = builder.internStack({{}, builder.internFrame(frame)});
+        frame.function = builder.intern("gemm");
+        const session::StackId inner = builder.internStack({outer, builder.internFrame(frame)});
+        for (const char* name : {"cpu time", "allocations"})
+            builder.addSeries({name, "", session::SeriesKind::other, true, false});
+        const session::SampleRecord cpu[] = {{1100, 7, inner, {}, session::TrackId(0u), 4}, {2100, 5, outer, {}, session::TrackId(0u), 5},
+                                             {3100, 3, inner, {}, session::TrackId(0u), 6}};
+        builder.addSamples(session::SeriesId(0u), cpu);
+        const session::SampleRecord allocations[] = {{1200, 64, outer, {}, session::TrackId(0u), 4}};
+        builder.addSamples(session::SeriesId(1u), allocations);
+        const session::SessionPtr after = open(exported(*builder.build(), "", "json"));
+        QVERIFY(after);
+        for (const session::QualityRow& row : after->quality())
+            QFAIL(row.message.c_str());
+        QCOMPARE(after->steps().size(), size_t{3});
+        QCOMPARE(after->steps()[1].index, int64_t{5});
+        QCOMPARE(after->steps()[1].duration, session::TimeNs{901});
+        QCOMPARE(after->series().size(), size_t{2});
+        const SampleTotals time = support::sampleTotals(*after, support::seriesNamed(*after, "cpu time"));
+        QCOMPARE(time.self, (std::map<std::string, int64_t>{{"gemm", 10}, {"main", 5}}));
+        QCOMPARE(time.inclusive, (std::map<std::string, int64_t>{{"gemm", 10}, {"main", 15}}));
+        QCOMPARE(support::sampleTotals(*after, support::seriesNamed(*after, "allocations")).total, int64_t{64});
+    }
+
     void spansBecomeStacksWithTheirSelfTime()
     {
         const session::SessionPtr before = spanSession();
@@ -320,6 +362,8 @@ private slots:
         const session::CounterSamples& phase = after->counterSamples(session::CounterId(0u));
         QCOMPARE(after->counters()[0].name, std::string("time: phases/forward"));
         QCOMPARE(std::vector<double>(phase.value.begin(), phase.value.end()), (std::vector<double>{301, 302}));
+        QCOMPARE(after->steps().size(), size_t{2});
+        QCOMPARE(after->steps()[0].duration, session::TimeNs{901}); // of the trial "step", not of a phase
         const session::CounterSamples& step = after->counterSamples(session::CounterId(2u));
         QCOMPARE(std::vector<double>(step.value.begin(), step.value.end()), (std::vector<double>{901, 902}));
     }
