@@ -1,5 +1,7 @@
 #include "app/cli/console.h"
 
+#include "core/storage/file_place.h"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -57,16 +59,18 @@ base::Status writeResult(const std::string& path, std::string_view text)
 {
     if (path.empty() || path == "-") return writeAll(stdout, text, "standard output");
     std::error_code code;
-    // Devices and pipes are written in place; a regular file is replaced as a whole.
+    // Devices and pipes are written in place; a regular file is replaced as a whole, also behind a link.
     const auto status = std::filesystem::status(path, code);
-    const bool inPlace = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
-    const std::string part = inPlace ? path : path + ".part";
+    const bool there = std::filesystem::exists(status), inPlace = there && !std::filesystem::is_regular_file(status);
+    const std::string whole = inPlace ? path : storage::behindLinks(path).string();
+    const std::string part = inPlace ? path : whole + ".part";
     std::FILE* file = std::fopen(part.c_str(), "wb");
     if (file == nullptr) return base::fail(writeError(path, errno));
     base::Status result = writeAll(file, text, path);
     if (std::fclose(file) != 0 && result) result = base::fail(writeError(path, errno));
     if (inPlace) return result;
-    if (result && std::rename(part.c_str(), path.c_str()) != 0) result = base::fail(writeError(path, errno));
+    if (result && there) std::filesystem::permissions(part, status.permissions(), code);
+    if (result && std::rename(part.c_str(), whole.c_str()) != 0) result = base::fail(writeError(path, errno));
     if (!result) std::remove(part.c_str());
     return result;
 }

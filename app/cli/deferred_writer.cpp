@@ -21,6 +21,8 @@ base::Status DeferredWriter::check(const std::string& path)
     where.file = path;
     if (fs::is_directory(path, ignored))
         return base::fail(base::ErrorCode::io, "cannot write the session: this is a folder", where, "give a file name with -o FILE");
+    if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
+        return base::fail(base::ErrorCode::io, "cannot write the session: this is a device or a pipe", where, "give a file name with -o FILE");
     if (!fs::is_directory(folder, ignored))
         return base::fail(base::ErrorCode::notFound, fmt::format("cannot write the session: there is no folder {}", folder.string()), where,
             "make the folder or choose another place with -o FILE");

@@ -1,6 +1,7 @@
 #include "app/files/open_any.h"
 
 #include "core/storage/session_file.h"
+#include "core/storage/sqlite.h"
 
 namespace stepscope::files {
 
@@ -24,6 +25,26 @@ base::Result<Opened> openSession(const std::filesystem::path& path, std::stop_to
     opened.format = kSessionFormat;
     opened.why = std::move(why);
     return opened;
+}
+
+// What the importers cannot know: the files that Stepscope itself writes, in a form that is not read back. Null for
+// other files.
+std::optional<base::Error> ownOtherForm(const std::filesystem::path& path)
+{
+    const base::Result<importers::Input> input = importers::openInput(path);
+    if (!input || !input->head.starts_with("SQLite format 3")) return std::nullopt;
+    constexpr size_t kApplicationId = 68; // its place in SQLite's header
+    if (input->packing == "gzip" && input->head.substr(kApplicationId, 4) == "Stsc")
+        return base::Error{base::ErrorCode::unsupported, "this is a session, packed with gzip", {path.string()},
+                           "unpack it first: gunzip " + path.filename().string()};
+    if (!input->plain()) return std::nullopt;
+    const auto database = storage::Database::open(path, storage::OpenMode::readOnly);
+    if (!database) return std::nullopt;
+    const auto views = (*database)->integer(
+        "SELECT count(*) FROM sqlite_master WHERE type = 'view' AND name IN ('spans', 'step_phases', 'layer_times', 'primitive_times')");
+    if (!views || *views != 4) return std::nullopt;
+    return base::Error{base::ErrorCode::unsupported, "these are the SQL tables that stepscope convert wrote, which are not read back",
+                       {path.string()}, "open the session (.stepscope) that they were made from"};
 }
 
 } // namespace
@@ -51,6 +72,8 @@ base::Result<Opened> openAny(const std::filesystem::path& path, const importers:
         return openSession(path, stop, progress, "SQLite database with Stepscope's application id");
     base::Result<importers::Imported> imported = importers::importFile(path, options, stop, progress);
     if (!imported) {
+        if (options.format.empty())
+            if (const std::optional<base::Error> own = ownOtherForm(path)) return base::fail(*own);
         // A file that our own recording left damaged has lost its id; its name still tells, and the reader's message
         // says what is wrong with it.
         if (options.format.empty() && path.extension() == ".stepscope") return openSession(path, stop, progress, "the name");

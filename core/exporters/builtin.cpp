@@ -8,6 +8,7 @@
 #include "core/exporters/sqlite_exporter.h"
 #include "core/exporters/svg_exporter.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -37,6 +38,7 @@ base::Result<const Exporter*> findExporter(std::string_view name, const std::fil
 {
     // "a.speedscope.json" ends in ".json" too, so the longest ending wins; packing stands behind it.
     std::string file = path.filename().string();
+    std::transform(file.begin(), file.end(), file.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
     if (file.ends_with(".gz")) file.resize(file.size() - 3);
     const Exporter* best = nullptr;
     for (const Exporter& exporter : kExporters) {

@@ -59,7 +59,10 @@ public:
         for (const auto& table : {&CsvFolder::steps, &CsvFolder::spans, &CsvFolder::tracks, &CsvFolder::layers,
                                   &CsvFolder::primitives, &CsvFolder::counters, &CsvFolder::series, &CsvFolder::samples,
                                   &CsvFolder::stacks, &CsvFolder::environment, &CsvFolder::quality})
-            if (base::Status written = (this->*table)(); !written) return written;
+            if (base::Status written = (this->*table)(); !written) {
+                if (!there) std::filesystem::remove_all(m_folder, failed); // half a folder looks like a whole one
+                return written;
+            }
         return {};
     }
 

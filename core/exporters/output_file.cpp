@@ -81,7 +81,7 @@ base::Status OutputFile::close()
 base::Status writeOutput(const std::filesystem::path& path, bool replace,
                          const std::function<base::Status(OutputFile&)>& write)
 {
-    const bool gzip = path.extension() == ".gz";
+    const bool gzip = path.extension() == ".gz" || path.extension() == ".GZ";
     return storage::writeThenRename(path, replace ? storage::Existing::replace : storage::Existing::refuse,
                                     [&](const std::filesystem::path& part) -> base::Status {
                                         OutputFile file(part, gzip);

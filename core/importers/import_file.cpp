@@ -41,7 +41,7 @@ base::Error unknown(const Input& input)
     } else {
         error.message = fmt::format("{}no known format{}", inside.empty() ? "this is " : inside,
                                     isText(input.head) ? "" : " (binary data)");
-        error.hint = fmt::format("known: {}; --format NAME reads it as one of them", namesOf(builtinImporters()));
+        error.hint = fmt::format("known: {}; --input-format NAME reads it as one of them", namesOf(builtinImporters()));
     }
     return error;
 }
@@ -117,6 +117,15 @@ void addImportRows(session::SessionTables& tables, const Input& input, std::stri
     if (!input.why.empty()) tables.environment.push_back({"import.why", input.why});
     if (!input.packing.empty()) tables.environment.push_back({"import.packing", input.packing});
     if (!input.members.empty()) tables.environment.push_back({"import.member", input.name});
+    if (input.members.size() > 1) {
+        std::string others;
+        size_t named = 0;
+        constexpr size_t kNamed = 10;
+        for (const std::string& member : input.members)
+            if (member != input.name && named++ < kNamed) others += (others.empty() ? "" : ", ") + member;
+        if (input.members.size() > kNamed + 1) others += ", ...";
+        tables.environment.push_back({"import.other-members", std::move(others)});
+    }
     if (input.path.empty()) return;
     std::error_code failed;
     const auto bytes = std::filesystem::file_size(input.path, failed);

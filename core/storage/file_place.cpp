@@ -34,6 +34,14 @@ base::Status failed(const fs::path& path, const char* what, const std::error_cod
 
 } // namespace
 
+fs::path behindLinks(const fs::path& path)
+{
+    std::error_code error;
+    if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
+    const fs::path target = fs::weakly_canonical(path, error);
+    return error ? path : target;
+}
+
 fs::path backupName(const fs::path& path) { return path.string() + "~"; }
 
 base::Status clearPlace(const fs::path& path, Existing existing)
@@ -50,8 +58,12 @@ base::Status clearPlace(const fs::path& path, Existing existing)
         fs::remove(journalOf(path), error); // of a file that somebody deleted
         return {};
     }
-    if (fs::is_directory(status))
+    const fs::file_status target = fs::status(path, error); // behind a link
+    if (fs::is_directory(target))
         return base::fail(ErrorCode::invalidArgument, "this is a directory, not a file", {.file = path.string()});
+    if (fs::exists(target) && !fs::is_regular_file(target))
+        return base::fail(ErrorCode::invalidArgument, "this is a device or a pipe, not a file", {.file = path.string()},
+                          "give the name of a file");
     if (existing == Existing::refuse)
         return base::fail(ErrorCode::invalidArgument, "the file exists already", {.file = path.string()},
                           "choose another name or delete the file");
@@ -71,18 +83,22 @@ base::Status clearPlace(const fs::path& path, Existing existing)
     return {};
 }
 
-base::Status writeThenRename(const fs::path& path, Existing existing,
+base::Status writeThenRename(const fs::path& given, Existing existing,
                              const std::function<base::Status(const fs::path&)>& write)
 {
+    const fs::path path = behindLinks(given);
     const fs::path part = path.string() + ".part";
     std::error_code error;
     base::Status status;
     bool keepPart = false; // the old file may be gone by then: the new one is all there is
     try {
-        if (existing == Existing::refuse && fs::exists(path, error)) return clearPlace(path, existing);
+        const fs::file_status old = fs::status(path, error);
+        const bool replaces = fs::exists(old);
+        if (replaces && (existing == Existing::refuse || !fs::is_regular_file(old))) return clearPlace(path, existing);
         status = clearPlace(part, Existing::replace);
         if (!status) return status;
         status = write(part);
+        if (status && replaces && existing == Existing::replace) fs::permissions(part, old.permissions(), error);
         if (status) status = clearPlace(path, existing);
         if (status) {
             fs::rename(part, path, error);
@@ -96,7 +112,7 @@ base::Status writeThenRename(const fs::path& path, Existing existing,
     if (!keepPart) fs::remove(part, error);
     base::Error named = status.error();
     if (keepPart) named.hint = fmt::format("the new file is whole and called {}", part.string());
-    named.where.file = path.string(); // the name that the user gave
+    named.where.file = given.string(); // the name that the user gave
     return base::fail(std::move(named));
 }
 

@@ -21,9 +21,12 @@ enum class Existing {
 base::Status clearPlace(const std::filesystem::path& path, Existing existing);
 
 // Calls write(NAME.part) and gives the result its name when that succeeded; on failure the part is deleted and an
-// existing file stays as it was.
+// existing file stays as it was. A link is written through, and a replaced file hands on its mode.
 base::Status writeThenRename(const std::filesystem::path& path, Existing existing,
                              const std::function<base::Status(const std::filesystem::path&)>& write);
+
+// Where a write to `path` ends up: the target of a link, which need not exist, else the path itself.
+std::filesystem::path behindLinks(const std::filesystem::path& path);
 
 // What a backup of this file is called: NAME~.
 std::filesystem::path backupName(const std::filesystem::path& path);
