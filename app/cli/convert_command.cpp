@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 namespace stepscope::cli {
 
@@ -42,16 +43,37 @@ std::string footer()
 base::Status write(const session::Session& session, const ConvertOptions& options)
 {
     const std::filesystem::path path(options.to);
-    const bool packs = options.format == kSessionName || (options.format.empty() && path.extension() == ".stepscope");
+    const bool packs = options.format == kSessionName || (options.format.empty() && (path.extension() == ".stepscope" || path.extension() == ".STEPSCOPE"));
     if (packs) return storage::saveSession(session, path, options.force ? storage::Existing::replace : storage::Existing::refuse);
     const base::Result<const exporters::Exporter*> exporter = exporters::findExporter(options.format, path);
     if (!exporter) return base::fail(exporter.error());
     return (*exporter)->run(session, path, options.force, {}, {});
 }
 
+// Of the file, or of the tables in the folder.
+std::optional<uintmax_t> sizeOf(const std::filesystem::path& path)
+{
+    std::error_code failed;
+    if (!std::filesystem::is_directory(path, failed)) {
+        const auto bytes = std::filesystem::file_size(path, failed);
+        return failed ? std::nullopt : std::optional(bytes);
+    }
+    uintmax_t sum = 0;
+    for (auto at = std::filesystem::directory_iterator(path, failed); !failed && at != std::filesystem::directory_iterator(); at.increment(failed)) {
+        std::error_code none;
+        const auto bytes = at->path().extension() == ".csv" ? std::filesystem::file_size(at->path(), none) : 0;
+        if (!none) sum += bytes;
+    }
+    return failed ? std::nullopt : std::optional(sum);
+}
+
 int run(const ConvertOptions& options)
 {
     std::error_code ignored;
+    if (options.to.empty() || options.to == "-") {
+        printError({base::ErrorCode::invalidArgument, "OUT must be the name of a file; standard output is none", {}, "write to a file"});
+        return kUsage;
+    }
     if (std::filesystem::equivalent(options.from, options.to, ignored)) {
         printError({base::ErrorCode::invalidArgument, "FILE and OUT are the same file", {options.to}, "give OUT another name"});
         return kUsage;
@@ -62,9 +84,10 @@ int run(const ConvertOptions& options)
         return exitCodeOf(opened.error(), Stage::reading);
     }
     const session::Session& session = *opened->session;
+    noteOtherMembers(*opened, options.input);
     if (const base::Status written = write(session, options); !written) {
         base::Error error = written.error();
-        const bool replaceable = !options.force && std::filesystem::exists(options.to, ignored) && !std::filesystem::is_directory(options.to, ignored);
+        const bool replaceable = !options.force && std::filesystem::is_regular_file(options.to, ignored);
         if (error.code == base::ErrorCode::invalidArgument && replaceable) error.hint = "choose another name or replace the file with --force";
         printError(error);
         return written.error().code == base::ErrorCode::unsupported ? kUsage : exitCodeOf(written.error(), Stage::writing);
@@ -74,8 +97,7 @@ int run(const ConvertOptions& options)
     const bool sampled = session.spans().size() == 0 && session.sampleCount() > 0;
     std::string what = sampled ? present::formatCount(static_cast<int64_t>(session.sampleCount())) + " samples"
                                : present::formatCount(static_cast<int64_t>(session.spans().size())) + " spans";
-    const auto bytes = std::filesystem::file_size(options.to, ignored); // fails for a folder of tables
-    if (!ignored) what += ", " + present::formatBytes(static_cast<double>(bytes));
+    if (const std::optional<uintmax_t> bytes = sizeOf(options.to)) what += ", " + present::formatBytes(static_cast<double>(*bytes));
     const std::string text = fmt::format("wrote {} ({})\n", printable(options.to), what);
     return writeResult("", text) ? kOk : kFailed;
 }

@@ -16,10 +16,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace stepscope::cli {
 
@@ -79,6 +83,59 @@ int print(const std::string& text)
     return kOk;
 }
 
+std::string weightText(int64_t total, const std::string& unit)
+{
+    if (unit == "ns") return present::formatTime(static_cast<double>(total));
+    if (unit == "bytes") return present::formatBytes(static_cast<double>(total));
+    return present::formatCount(total) + (unit.empty() ? "" : " " + printable(unit));
+}
+
+std::string sampleText(const session::Session& session)
+{
+    std::string text;
+    for (size_t i = 0; i < session.series().size(); ++i) {
+        const session::SeriesRow& series = session.series()[i];
+        const session::SampleTable& samples = session.samples(base::SeriesId(i));
+        double total = 0;
+        for (const int64_t weight : samples.weight)
+            total += static_cast<double>(weight);
+        text += fmt::format("samples     {}: {}, in sum {}\n", printable(series.name), present::formatCount(static_cast<int64_t>(samples.size())),
+            std::abs(total) < 9e18 ? weightText(static_cast<int64_t>(total), series.unit) : present::formatNumber(total));
+    }
+    if (!session.stacks().empty())
+        text += fmt::format("stacks      {}, of {} frames\n", present::formatCount(static_cast<int64_t>(session.stacks().size())),
+            present::formatCount(static_cast<int64_t>(session.frames().size())));
+    return text;
+}
+
+// Rows as a table; the many properties of a device in one line.
+std::string environmentText(const session::Session& session)
+{
+    constexpr std::string_view kDevice = "trace.device.";
+    std::vector<std::pair<std::string, std::string>> rows;
+    std::map<std::string, std::pair<size_t, size_t>> devices; // row and number of properties
+    for (const session::EnvironmentRow& row : session.environment()) {
+        const size_t dot = row.key.starts_with(kDevice) ? row.key.find('.', kDevice.size()) : std::string::npos;
+        if (dot == std::string::npos) {
+            rows.emplace_back(printable(row.key), printable(row.value));
+            continue;
+        }
+        const auto [device, isNew] = devices.try_emplace(row.key.substr(0, dot), rows.size(), 0);
+        if (isNew) rows.emplace_back(printable(device->first), "");
+        ++device->second.second;
+        if (std::string_view(row.key).substr(dot + 1) == "name") rows[device->second.first].second = printable(row.value);
+    }
+    for (const auto& [key, device] : devices)
+        rows[device.first].second += fmt::format("{}{} properties (--format json has them)", rows[device.first].second.empty() ? "" : ", ", device.second);
+    size_t width = 0;
+    for (const auto& [key, value] : rows)
+        width = std::max(width, columns(key));
+    std::string text = rows.empty() ? "" : "\n";
+    for (const auto& [key, value] : rows)
+        text += fmt::format("{}{}  {}\n", key, std::string(width - columns(key), ' '), value);
+    return text;
+}
+
 std::string sessionText(const files::Opened& opened, const std::string& file)
 {
     const session::Session& session = *opened.session;
@@ -88,13 +145,6 @@ std::string sessionText(const files::Opened& opened, const std::string& file)
     std::string text = opened.format == files::kSessionFormat
         ? fmt::format("{}: session, {}\n\n", printable(file), size)
         : fmt::format("{}: {} ({}), {}\n\n", printable(file), opened.format, printable(opened.why), size);
-    size_t width = 0;
-    for (const session::EnvironmentRow& row : session.environment())
-        width = std::max(width, columns(row.key));
-    for (const session::EnvironmentRow& row : session.environment())
-        text += fmt::format("{}{}  {}\n", printable(row.key), std::string(width - columns(row.key), ' '), printable(row.value));
-    if (!session.environment().empty()) text += '\n';
-
     const session::SpanTable& spans = session.spans();
     text += fmt::format("steps       {}\n", present::stepSummaryText(analysis::stepStatistics(session)));
     text += fmt::format("spans       {}\n", present::formatCount(static_cast<int64_t>(spans.size())));
@@ -108,14 +158,17 @@ std::string sessionText(const files::Opened& opened, const std::string& file)
         text += fmt::format("counter     {}{}\n", printable(counter.name), counter.unit.empty() ? "" : ", in " + printable(counter.unit));
     if (!session.modelText().empty())
         text += fmt::format("model       {} lines (--model-text prints them)\n", std::count(session.modelText().begin(), session.modelText().end(), '\n') + 1);
+    text += sampleText(session);
     const std::string notes = qualityText(session, "  ");
-    return text + (notes.empty() ? "quality     nothing lost or repaired\n" : "quality\n" + notes);
+    text += notes.empty() ? "quality     nothing lost or repaired\n" : "quality\n" + notes;
+    return text + environmentText(session);
 }
 
 int sessionInfo(const InfoOptions& options)
 {
     const base::Result<files::Opened> opened = files::openAny(options.file, options.input.options());
     if (!opened) return report(opened.error());
+    noteOtherMembers(*opened, options.input);
     if (options.format == "json") return print(infoJson(*opened, options.file));
     if (!options.modelText) return print(sessionText(*opened, options.file));
     if (opened->session->modelText().empty())
@@ -155,6 +208,11 @@ int modelInfo(const InfoOptions& options)
 int run(const InfoOptions& options)
 {
     if (const base::Status readable = checkReadable(options.file); !readable) return report(readable.error());
+    if (options.input.format.empty() && options.format == "json" && options.file.ends_with(".jl")) {
+        printError({base::ErrorCode::invalidArgument, "this is a model text, which is described as text alone", {options.file},
+            "leave --format json away"});
+        return kUsage;
+    }
     if (options.input.format.empty() && options.format == "text" && isModel(options.file)) return modelInfo(options);
     return sessionInfo(options);
 }

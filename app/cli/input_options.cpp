@@ -1,6 +1,12 @@
 #include "app/cli/input_options.h"
 
+#include "app/cli/console.h"
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
 
 #include <algorithm>
 #include <cmath>
@@ -27,10 +33,15 @@ importers::ImportOptions InputChoice::options() const
 
 void addInputOptions(CLI::App& parser, InputChoice& choice)
 {
-    std::string names(files::kSessionFormat);
+    std::vector<std::string> names{std::string(files::kSessionFormat)};
     for (const importers::Importer& importer : importers::builtinImporters())
-        names += fmt::format(", {}", importer.name);
-    parser.add_option("--input-format", choice.format, fmt::format("Read FILE as this format instead of finding out: {}", names));
+        names.emplace_back(importer.name);
+    parser.add_option("--input-format", choice.format,
+              fmt::format("Read FILE as this format instead of finding out: {}", fmt::join(names, ", ")))
+        ->check([names](const std::string& name) {
+            if (std::find(names.begin(), names.end(), name) != names.end()) return std::string();
+            return fmt::format("there is no format '{}'; formats: {}", name, fmt::join(names, ", "));
+        });
     parser.add_option("--member", choice.member, "Of a zip or tar file: the file in it to read");
     parser.add_option("--load-range", choice.range, "Of a trace: load only what overlaps BEGIN to END, in seconds since its first event")
         ->expected(2)
@@ -39,6 +50,16 @@ void addInputOptions(CLI::App& parser, InputChoice& choice)
         ->expected(2)
         ->type_name("FIRST LAST");
     parser.add_option("--step-name", choice.stepName, "Of a trace: the spans of this name are its steps");
+}
+
+void noteOtherMembers(const files::Opened& opened, const InputChoice& choice)
+{
+    if (opened.format == files::kSessionFormat || !choice.member.empty()) return;
+    const session::Session& session = *opened.session;
+    const std::string_view others = session.environmentValue("import.other-members");
+    if (others.empty()) return;
+    printNote(fmt::format("{} was read; the archive also has {} (--member NAME reads another one)",
+        printable(session.environmentValue("import.member")), printable(others)));
 }
 
 } // namespace stepscope::cli

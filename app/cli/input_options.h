@@ -24,4 +24,7 @@ struct InputChoice {
 // Adds --input-format, --member, --load-range, --load-steps and --step-name.
 void addInputOptions(CLI::App& parser, InputChoice& choice);
 
+// Tells what else is in the archive, when the user did not choose.
+void noteOtherMembers(const files::Opened& opened, const InputChoice& choice);
+
 } // namespace stepscope::cli

@@ -12,12 +12,14 @@
 #include "core/present/format.h"
 #include "core/present/report_sources.h"
 #include "core/recording/environment.h"
+#include "core/storage/file_place.h"
 #include "core/storage/session_file.h"
 #include "gpu/device/devices.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <limits>
@@ -151,10 +153,27 @@ int failedRun(const base::Error& error, const DeferredWriter& writer, const std:
     return exitCodeOf(error, Stage::running);
 }
 
-// CLI11 reads a negative number into an unsigned one without complaint.
-std::string refuseNegative(const std::string& text)
+// CLI11 reads negative numbers and those beyond 64 bits into an unsigned one without complaint.
+std::string checkSeed(const std::string& text)
 {
-    return text.find('-') == std::string::npos ? std::string() : "the number must not be negative";
+    if (text.find('-') != std::string::npos) return "the number must not be negative";
+    uint64_t value = 0;
+    const bool beyond = std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc::result_out_of_range;
+    return beyond ? "the number must be below 2^64" : "";
+}
+
+std::string checkName(const std::string& text) { return text.empty() ? "the name must not be empty" : ""; }
+
+// The old file is renamed to NAME~, so neither name may be the model's.
+base::Status checkModelStays(const std::string& model, const std::filesystem::path& session)
+{
+    for (const std::filesystem::path& place : {session, storage::backupName(session)}) {
+        std::error_code ignored;
+        if (std::filesystem::equivalent(model, place, ignored))
+            return base::fail(base::ErrorCode::invalidArgument, "the session would replace the model text", {place.string()},
+                "choose another name with -o FILE");
+    }
+    return {};
 }
 
 int run(const RecordOptions& options)
@@ -166,6 +185,10 @@ int run(const RecordOptions& options)
         return exitCodeOf(file.error(), Stage::reading);
     }
     if (!options.noProfile) {
+        if (const base::Status stays = checkModelStays(options.model, path); !stays) {
+            printError(stays.error());
+            return kUsage;
+        }
         if (const base::Status possible = DeferredWriter::check(path); !possible) {
             printError(possible.error());
             return exitCodeOf(possible.error(), Stage::writing);
@@ -221,17 +244,23 @@ Command addRecordCommand(CLI::App& app)
     parser->add_option("--batch", train.batchSize, "Batch size; default: the model file's")->check(CLI::Range(int64_t{1}, kMaxSteps));
     parser->add_option("--threads", train.threads, "Threads for computing; default: chosen by timing")->check(CLI::Range(1, 1024));
     CLI::Option* workers = parser->add_option("--workers", options->workers, "Threads that prepare batches; default: the model file's")->check(CLI::Range(0, 256));
-    CLI::Option* seed = parser->add_option("--seed", options->seed, "Seed of initial values, shuffling and dropout")->check(refuseNegative);
+    CLI::Option* seed = parser->add_option("--seed", options->seed, "Seed of initial values, shuffling and dropout")->check(checkSeed);
     parser->add_option("--data", train.dataDirectory, "Folder with the data files, instead of the usual place");
-    parser->add_option("-o,--output", options->output, "Session file; default: NAME.stepscope in this folder");
-    parser->add_option("--sample", options->sample, "Stacks of all threads: of those that run (cpu), also where they wait (wall), or none (off)")->capture_default_str()->check(CLI::IsMember({"cpu", "wall", "off"}));
-    parser->add_option("--rate", train.sampling.rateHz, "Stack samples per second of a thread's CPU time; default: the most that costs 1 %")->check(CLI::Range(1, 20000));
-    parser->add_flag("--no-profile", options->noProfile, "Train without probes and write no session, to see what recording costs");
+    CLI::Option* output = parser->add_option("-o,--output", options->output, "Session file; default: NAME.stepscope in this folder")->check(checkName);
+    CLI::Option* sample = parser->add_option("--sample", options->sample, "Stacks of all threads: of those that run (cpu), also where they wait (wall), or none (off)")->capture_default_str()->check(CLI::IsMember({"cpu", "wall", "off"}));
+    CLI::Option* rate = parser->add_option("--rate", train.sampling.rateHz, "Stack samples per second of a thread's CPU time; default: the most that costs 1 %")->check(CLI::Range(1, 20000));
+    parser->add_flag("--no-profile", options->noProfile, "Train without probes and write no session, to see what recording costs")
+        ->excludes(output)->excludes(sample)->excludes(rate);
     parser->add_flag("--no-allocations", options->noAllocations, "Do not count allocations");
     parser->add_flag("--fresh-tuning", options->freshTuning, "Time all implementations again instead of using earlier choices");
     parser->add_flag("-q,--quiet", options->quiet, "No progress");
     parser->footer(kFooter);
-    return {parser, [options, warmup, workers, seed] {
+    return {parser, [options, warmup, workers, seed, rate] {
+                if (options->sample == "off" && rate->count() > 0) {
+                    printError({base::ErrorCode::invalidArgument, "--rate says how often samples are taken, but --sample off takes none", {},
+                        "leave one of the two away"});
+                    return static_cast<int>(kUsage);
+                }
                 options->train.shortenWarmup = warmup->count() == 0;
                 using recording::SampleMode;
                 options->train.sampling.mode = options->sample == "cpu" ? SampleMode::cpu : options->sample == "wall" ? SampleMode::wall : SampleMode::off;

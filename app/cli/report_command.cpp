@@ -9,10 +9,12 @@
 #include "core/analysis/reports.h"
 #include "core/present/format.h"
 #include "core/present/report_sources.h"
+#include "core/storage/file_place.h"
 #include "core/storage/session_file.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -42,7 +44,7 @@ Examples:
   stepscope report lenet.stepscope --by step --format json | jq '.rows[] | select(.note != null)')";
 
 struct ReportOptions {
-    std::string file, by = "phase", format = "text", output;
+    std::string file, by, format = "text", output;
     InputChoice input;
     SampleOptions samples;
     bool includeWarmup = false;
@@ -207,7 +209,7 @@ std::string jsonReport(const session::Session& session, const Report& report, co
 base::Status checkOutput(const ReportOptions& options)
 {
     if (options.output.empty() || options.output == "-") return {};
-    for (const std::string& place : {options.output, options.output + ".part"}) {
+    for (const std::string& place : {options.output, storage::behindLinks(options.output).string() + ".part"}) {
         std::error_code ignored;
         if (std::filesystem::equivalent(options.file, place, ignored))
             return base::fail(base::ErrorCode::invalidArgument, "the report would replace the session it is made from", {place},
@@ -247,8 +249,52 @@ int runSamples(const session::SessionPtr& session, const ReportOptions& options,
     return kOk;
 }
 
-int run(const ReportOptions& options)
+bool hasPhases(const session::Session& session)
 {
+    return std::any_of(session.labels().begin(), session.labels().end(),
+        [](const session::Label& label) { return label.kind == session::SpanKind::phase; });
+}
+
+// Arguments that give a report with rows, the most telling one first.
+std::vector<std::string> reportsWithRows(const session::Session& session, const analysis::SpanFilter& filter)
+{
+    std::vector<std::string> names;
+    if (hasPhases(session)) names.emplace_back("--by phase");
+    if (!session.layers().empty()) names.emplace_back("--by layer");
+    if (!session.primitives().empty()) names.emplace_back("--by primitive");
+    analysis::DeviceOptions options;
+    options.filter = filter;
+    for (const char* name : {"operator", "kernel"})
+        if (const present::DeviceReport report = present::makeDeviceReport(name, session, options); report.table != nullptr && report.table->rowCount() > 0)
+            names.emplace_back(std::string("--by ") + name);
+    if (!session.steps().empty()) names.emplace_back("--by step");
+    if (session.sampleCount() > 0) names.emplace_back("--samples flat");
+    return names;
+}
+
+// Phases for what was recorded here; of a trace without any the first report that has rows.
+void chooseReport(const session::Session& session, const analysis::SpanFilter& filter, ReportOptions& options)
+{
+    if (!options.by.empty() || options.samples.wanted()) return;
+    options.by = "phase";
+    if (hasPhases(session)) return;
+    const std::vector<std::string> names = reportsWithRows(session, filter);
+    if (names.empty()) return;
+    if (names.front() == "--samples flat") options.samples.shape = "flat";
+    else options.by = names.front().substr(names.front().find(' ') + 1);
+}
+
+void hintAtRows(const session::Session& session, const analysis::SpanFilter& filter)
+{
+    std::string text;
+    for (const std::string& name : reportsWithRows(session, filter))
+        text += (text.empty() ? "" : ", ") + name;
+    if (!text.empty()) printNote("reports that have rows for this session: " + text);
+}
+
+int run(const ReportOptions& given)
+{
+    ReportOptions options = given;
     if (const base::Status possible = checkOptions(options); !possible) {
         printError(possible.error());
         return kUsage;
@@ -263,11 +309,15 @@ int run(const ReportOptions& options)
     filter.includeWarmup = options.includeWarmup;
     filter.firstStep = options.firstStep;
     filter.lastStep = options.lastStep;
+    noteOtherMembers(*opened, options.input);
+    chooseReport(session, filter, options);
     if (options.samples.wanted()) return runSamples(opened->session, options, filter);
     std::string text;
     int64_t steps = -1; // not asked for
+    bool empty = false;
     if (isDeviceReport(options.by, session)) {
         text = deviceReportText(session, options.by, options.file, options.format, filter, textWidth(options));
+        empty = text.find("Nothing of this kind is in the session.") != std::string::npos;
     } else {
         const Report report = makeReport(session, options.by, filter);
         steps = report.steps.count;
@@ -283,6 +333,7 @@ int run(const ReportOptions& options)
         return exitCodeOf(written.error(), Stage::writing);
     }
     if (steps == 0) printNote("the session has no such steps, so there is nothing to sum up");
+    if (steps == 0 || empty) hintAtRows(session, filter);
     return kOk;
 }
 
@@ -297,14 +348,14 @@ Command addReportCommand(CLI::App& app)
         names.push_back(std::move(name));
     parser->add_option("FILE", options->file, "Session file (.stepscope), or the trace of another tool")->required();
     addInputOptions(*parser, options->input);
-    parser->add_option("--by", options->by, "Rows: phase, layer, primitive or step; of device work: step, operator, kernel, copy, device, idle, launch, overlap, queue or critical-path")
-        ->capture_default_str()
+    parser->add_option("--by", options->by, "Rows: phase, layer, primitive or step; of device work: step, operator, kernel, copy, device, idle, launch, overlap, queue or critical-path. Default: phase; of a trace without phases the first that has rows")
         ->check(CLI::IsMember(names));
     parser->add_option("--format", options->format, "text, csv or json")->capture_default_str()->check(CLI::IsMember({"text", "csv", "json"}));
     parser->add_flag("--include-warmup", options->includeWarmup, "Count the warm-up steps, too");
     parser->add_option("--first-step", options->firstStep, "First step to count, from 0")->check(CLI::Range(int64_t{0}, kMaxStep));
     parser->add_option("--last-step", options->lastStep, "Last step to count")->check(CLI::Range(int64_t{0}, kMaxStep));
-    parser->add_option("-o,--output", options->output, "Write to this file instead of standard output");
+    parser->add_option("-o,--output", options->output, "Write to this file instead of standard output")
+        ->check([](const std::string& name) { return std::string(name.empty() ? "the name must not be empty" : ""); });
     addSampleOptions(*parser, options->samples);
     parser->footer(kFooter);
     return {parser, [options] { return run(*options); }};

@@ -179,6 +179,11 @@ int tell(const session::Session& session, const TimeOptions& options)
 
 int run(const TimeOptions& options)
 {
+    if (!options.layer.empty() && (options.phase == "data-wait" || options.phase == "host-to-device" || options.phase == "loss")) {
+        printError({base::ErrorCode::invalidArgument, fmt::format("no layer works in the phase {}", options.phase), {},
+            "with --layer the phases are forward, backward and optimiser"});
+        return kUsage;
+    }
     base::Result<model::ModelFile> file = model::readModelFile(options.model);
     if (!file) {
         printError(file.error());
@@ -192,6 +197,7 @@ int run(const TimeOptions& options)
     session::SessionBuilder builder;
     engine::TrainOptions train = options.train;
     train.evaluate = false;
+    train.shortenWarmup = true; // a short run has its first steps alone
     train.allocations = {.count = true, .time = true};
     engine::Trainer trainer;
     const base::Status started = trainer.start(std::move(*file), train, *backend, &builder, {}, [&](const engine::TrainStatus& status) { progress.update(status); });

@@ -11,6 +11,7 @@
 
 #include <cmath>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace stepscope;
@@ -49,6 +50,9 @@ private slots:
     void convertWritesPlainRows();
     void convertRefusesUnknownFormats();
     void convertTellsHowToReplaceAFile();
+    void convertReplacesNothingButFiles();
+    void resultsAreWrittenThroughLinksAndKeepTheMode();
+    void aRecordingNeverReplacesItsModel();
 
 private:
     ProgramResult run(const QStringList& arguments) { return support::runProgram(arguments, m_folder.path()); }
@@ -94,6 +98,16 @@ void TestCommandLine::wrongArgumentsAreUsageErrors_data()
     QTest::newRow("steps beyond 64 bits") << QStringList{"record", "m.jl", "--steps", "99999999999999999999"} << "--steps";
     QTest::newRow("steps and epochs") << QStringList{"record", "m.jl", "--steps", "3", "--epochs", "1"} << "--epochs";
     QTest::newRow("negative seed") << QStringList{"record", "m.jl", "--seed", "-1"} << "--seed";
+    QTest::newRow("seed beyond 64 bits") << QStringList{"record", "m.jl", "--seed", "18446744073709551616"} << "2^64";
+    QTest::newRow("rate without samples") << QStringList{"record", "m.jl", "--sample", "off", "--rate", "100"} << "--rate";
+    QTest::newRow("samples without probes") << QStringList{"record", "m.jl", "--no-profile", "--sample", "cpu"} << "--no-profile";
+    QTest::newRow("output without recording") << QStringList{"record", "m.jl", "--no-profile", "-o", "x"} << "--no-profile";
+    QTest::newRow("session without a name") << QStringList{"record", "m.jl", "-o", ""} << "empty";
+    QTest::newRow("report without a name") << QStringList{"report", "run.stepscope", "-o", ""} << "empty";
+    QTest::newRow("a layer waits for no data") << QStringList{"time", "m.jl", "--layer", "fc1", "--phase", "data-wait"} << "data-wait";
+    QTest::newRow("unknown input format") << QStringList{"report", "run.stepscope", "--input-format", "nonsense"} << "stepscope, ";
+    QTest::newRow("model as JSON") << QStringList{"info", "m.jl", "--format", "json"} << "model";
+    QTest::newRow("export to standard output") << QStringList{"convert", "run.stepscope", "-", "--to", "chrome"} << "standard output";
     QTest::newRow("steps in the wrong order") << QStringList{"report", "run.stepscope", "--first-step", "50", "--last-step", "10"}
                                               << "--first-step 50";
     QTest::newRow("unknown option") << QStringList{"record", "m.jl", "--turbo"} << "--turbo";
@@ -402,7 +416,9 @@ void TestCommandLine::convertWritesPlainRows()
     QFile file(path("rows.sqlite"));
     QVERIFY(file.open(QIODevice::ReadOnly));
     QVERIFY(file.read(16) == QByteArray("SQLite format 3\0", 16));
-    QCOMPARE(run({"report", "rows.sqlite"}).code, 3); // rows, not a session
+    const ProgramResult rows = run({"report", "rows.sqlite"}); // rows, not a session
+    QCOMPARE(rows.code, 3);
+    QVERIFY2(rows.err.contains("stepscope convert wrote"), qPrintable(rows.err));
     QCOMPARE(run({"convert", "run.stepscope", "again.stepscope"}).code, 0);
     QCOMPARE(run({"report", "again.stepscope", "--format", "csv"}).out, run({"report", "run.stepscope", "--format", "csv"}).out);
 }
@@ -416,6 +432,7 @@ void TestCommandLine::convertRefusesUnknownFormats()
         QVERIFY(!QFile::exists(path(out)));
     }
     QCOMPARE(run({"convert", "run.stepscope", "run.stepscope"}).code, 2);
+    QCOMPARE(run({"convert", "run.stepscope", "UPPER.JSON"}).code, 0);
 }
 
 void TestCommandLine::convertTellsHowToReplaceAFile()
@@ -430,6 +447,54 @@ void TestCommandLine::convertTellsHowToReplaceAFile()
         QCOMPARE(file.readAll(), QByteArray("older"));
         QCOMPARE(run({"convert", "run.stepscope", name, "--force"}).code, 0);
     }
+}
+
+void TestCommandLine::convertReplacesNothingButFiles()
+{
+    QCOMPARE(::mkfifo(qPrintable(path("pipe.sqlite")), 0600), 0);
+    QVERIFY(QFile::link("/dev/null", path("device.json")));
+    QVERIFY(QDir(m_folder.path()).mkdir("folder.json"));
+    for (const char* name : {"pipe.sqlite", "device.json", "folder.json"}) {
+        const ProgramResult refused = run({"convert", "run.stepscope", name, "--force"});
+        QVERIFY2(refused.code != 0, name);
+        QVERIFY2(refused.err.contains("not a file"), qPrintable(refused.err));
+    }
+    struct stat status{};
+    QCOMPARE(::lstat(qPrintable(path("pipe.sqlite")), &status), 0);
+    QVERIFY(S_ISFIFO(status.st_mode));
+    QVERIFY(QFileInfo(path("device.json")).isSymLink());
+    QVERIFY(QFileInfo(path("folder.json")).isDir());
+}
+
+void TestCommandLine::resultsAreWrittenThroughLinksAndKeepTheMode()
+{
+    QVERIFY(QDir(m_folder.path()).mkdir("elsewhere"));
+    for (const QStringList& command : {QStringList{"convert", "run.stepscope", "linked.json", "--force"},
+                                       QStringList{"report", "run.stepscope", "-o", "linked.json"}}) {
+        QFile::remove(path("linked.json"));
+        QVERIFY(writeFile(path("elsewhere/target.json"), "old"));
+        QVERIFY(QFile::setPermissions(path("elsewhere/target.json"), QFile::ReadOwner | QFile::WriteOwner));
+        QVERIFY(QFile::link(path("elsewhere/target.json"), path("linked.json")));
+        const ProgramResult result = run(command);
+        QVERIFY2(result.code == 0, qPrintable(result.err));
+        QVERIFY(QFileInfo(path("linked.json")).isSymLink());
+        QVERIFY(QFileInfo(path("elsewhere/target.json")).size() > 100);
+        struct stat status{};
+        QCOMPARE(::stat(qPrintable(path("elsewhere/target.json")), &status), 0);
+        QCOMPARE(status.st_mode & 07777, mode_t{0600});
+    }
+}
+
+void TestCommandLine::aRecordingNeverReplacesItsModel()
+{
+    QVERIFY(writeFile(path("model.jl"), "input = (4,)\nmodel = Chain(Dense(4 => 2))\n"));
+    QVERIFY(QFile::link(path("model.jl"), path("link-to-model.jl")));
+    for (const char* output : {"model.jl", "./model.jl", "link-to-model.jl"}) {
+        const ProgramResult refused = run({"record", "model.jl", "--steps", "1", "-o", output});
+        QCOMPARE(refused.code, 2);
+        QVERIFY2(refused.err.contains("would replace"), qPrintable(refused.err));
+    }
+    QVERIFY(QFileInfo(path("model.jl")).size() < 100);
 }
 
 QTEST_GUILESS_MAIN(TestCommandLine)
