@@ -88,7 +88,14 @@ private:
         }
     }
 
-    // By the name that PyTorch's profiler gives them, which readers know. A foreign trace has spans for its steps.
+    // Steps have the name that PyTorch's profiler gives them, which readers know; spans of a foreign trace keep theirs.
+    std::string nameOf(const session::Label& label, int32_t step) const
+    {
+        const bool own = label.kind == session::SpanKind::step && step >= 0 && m_session.environmentValue("import.format").empty();
+        return own && !m_session.steps().empty() ? fmt::format("ProfilerStep#{}", step) : std::string(m_session.string(label.name));
+    }
+
+    // Where no span stands for a step.
     void writeSteps()
     {
         for (const session::Label& label : m_session.labels())
@@ -118,7 +125,7 @@ private:
                 const bool instant = label.kind == session::SpanKind::instant;
                 std::string text =
                     fmt::format(R"({{"ph":"{}","name":{},"cat":{},"pid":{},"tid":{},"ts":{})", instant ? "i" : "X",
-                                jsonString(m_session.string(label.name)), jsonString(category(label)), m_ids[t].process,
+                                jsonString(nameOf(label, spans.step[row])), jsonString(category(label)), m_ids[t].process,
                                 m_ids[t].thread, microseconds(spans.start[row]));
                 if (instant) text += R"(,"s":"t")";
                 else text += ",\"dur\":" + microseconds(spans.duration[row]);
@@ -157,11 +164,14 @@ private:
         }
     }
 
+    // The format has samples with a time and a stack alone.
+    static bool isWritten(const session::SeriesRow& series) { return series.timed && session::hasStacks(series.kind); }
+
     bool writeSamples(const std::stop_token& stop)
     {
         bool any = false;
         for (const session::SeriesRow& series : m_session.series())
-            any = any || series.timed;
+            any = any || isWritten(series);
         if (!any || m_session.sampleCount() == 0) return true;
         m_file.write(",\n\"stackFrames\":{");
         for (size_t i = 0; i < m_session.stacks().size(); ++i) {
@@ -178,7 +188,7 @@ private:
         m_file.write("},\n\"samples\":[");
         bool first = true;
         for (size_t s = 0; s < m_session.series().size(); ++s) {
-            if (!m_session.series()[s].timed) continue;
+            if (!isWritten(m_session.series()[s])) continue;
             const session::SampleTable& samples = m_session.samples(session::SeriesId(s));
             for (size_t i = 0; i < samples.size(); ++i) {
                 if (i % 65536 == 0 && stop.stop_requested()) return false;

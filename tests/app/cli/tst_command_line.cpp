@@ -65,6 +65,7 @@ void TestCommandLine::initTestCase()
 {
     QVERIFY(m_folder.isValid());
     QVERIFY(storage::saveSession(*support::madeSession(), path("run.stepscope").toStdString()).has_value());
+    QVERIFY(writeFile(path("described.jl"), "input = (4,)\nmodel = Chain(Dense(4 => 2))\n"));
     support::MadeSession damaged;
     damaged.builder.addQuality({"lost-spans", 12, "12 spans were lost because the collector fell behind."});
     QVERIFY(storage::saveSession(*damaged.build(), path("lost.stepscope").toStdString()).has_value());
@@ -106,7 +107,7 @@ void TestCommandLine::wrongArgumentsAreUsageErrors_data()
     QTest::newRow("report without a name") << QStringList{"report", "run.stepscope", "-o", ""} << "empty";
     QTest::newRow("a layer waits for no data") << QStringList{"time", "m.jl", "--layer", "fc1", "--phase", "data-wait"} << "data-wait";
     QTest::newRow("unknown input format") << QStringList{"report", "run.stepscope", "--input-format", "nonsense"} << "stepscope, ";
-    QTest::newRow("model as JSON") << QStringList{"info", "m.jl", "--format", "json"} << "model";
+    QTest::newRow("model as JSON") << QStringList{"info", "described.jl", "--format", "json"} << "model";
     QTest::newRow("export to standard output") << QStringList{"convert", "run.stepscope", "-", "--to", "chrome"} << "standard output";
     QTest::newRow("steps in the wrong order") << QStringList{"report", "run.stepscope", "--first-step", "50", "--last-step", "10"}
                                               << "--first-step 50";
@@ -229,9 +230,9 @@ void TestCommandLine::reportsOfDeviceWorkHaveTheirRows()
     QFETCH(QStringList, columns);
     QFETCH(int, rows);
     const QString file = QStringLiteral(STEPSCOPE_SOURCE_DIR "/tests/golden/cases/67-nsys-missing-tables/input.sqlite");
-    const ProgramResult result = run({"report", file, "--by", by, "--format", "json", "-o", "device.json"});
+    const ProgramResult result = run({"report", file, "--by", by, "--format", "json", "-o", "null-device.json"});
     QVERIFY2(result.code == 0, qPrintable(result.err));
-    QFile written(path("device.json"));
+    QFile written(path("null-device.json"));
     QVERIFY(written.open(QIODevice::ReadOnly));
     const QJsonObject report = QJsonDocument::fromJson(written.readAll()).object();
     QCOMPARE(report["by"].toString(), by);
@@ -452,9 +453,9 @@ void TestCommandLine::convertTellsHowToReplaceAFile()
 void TestCommandLine::convertReplacesNothingButFiles()
 {
     QCOMPARE(::mkfifo(qPrintable(path("pipe.sqlite")), 0600), 0);
-    QVERIFY(QFile::link("/dev/null", path("device.json")));
+    QCOMPARE(::symlink("/dev/null", qPrintable(path("null-device.json"))), 0);
     QVERIFY(QDir(m_folder.path()).mkdir("folder.json"));
-    for (const char* name : {"pipe.sqlite", "device.json", "folder.json"}) {
+    for (const char* name : {"pipe.sqlite", "null-device.json", "folder.json"}) {
         const ProgramResult refused = run({"convert", "run.stepscope", name, "--force"});
         QVERIFY2(refused.code != 0, name);
         QVERIFY2(refused.err.contains("not a file"), qPrintable(refused.err));
@@ -462,7 +463,7 @@ void TestCommandLine::convertReplacesNothingButFiles()
     struct stat status{};
     QCOMPARE(::lstat(qPrintable(path("pipe.sqlite")), &status), 0);
     QVERIFY(S_ISFIFO(status.st_mode));
-    QVERIFY(QFileInfo(path("device.json")).isSymLink());
+    QVERIFY(QFileInfo(path("null-device.json")).isSymLink());
     QVERIFY(QFileInfo(path("folder.json")).isDir());
 }
 
