@@ -230,9 +230,9 @@ void TestCommandLine::reportsOfDeviceWorkHaveTheirRows()
     QFETCH(QStringList, columns);
     QFETCH(int, rows);
     const QString file = QStringLiteral(STEPSCOPE_SOURCE_DIR "/tests/golden/cases/67-nsys-missing-tables/input.sqlite");
-    const ProgramResult result = run({"report", file, "--by", by, "--format", "json", "-o", "null-device.json"});
+    const ProgramResult result = run({"report", file, "--by", by, "--format", "json", "-o", "device.json"});
     QVERIFY2(result.code == 0, qPrintable(result.err));
-    QFile written(path("null-device.json"));
+    QFile written(path("device.json"));
     QVERIFY(written.open(QIODevice::ReadOnly));
     const QJsonObject report = QJsonDocument::fromJson(written.readAll()).object();
     QCOMPARE(report["by"].toString(), by);
