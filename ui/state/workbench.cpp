@@ -107,6 +107,12 @@ void Workbench::close()
 void Workbench::saveAs(const QString& path)
 {
     if (m_session == nullptr) return;
+    if (isForeignSource(path)) {
+        emit failed(tr("%1 was not saved").arg(QFileInfo(path).fileName()),
+                    base::Error{base::ErrorCode::invalidArgument, "this is the file that the session was read from", {path.toStdString()},
+                                "choose another name; the file of the other tool stays as it is"});
+        return;
+    }
     m_jobs.start<bool>(
         m_saveSlot, tr("Saving %1").arg(QFileInfo(path).fileName()),
         [save = m_services.saveSession, session = m_session, file = path.toStdString()](
@@ -127,6 +133,13 @@ void Workbench::saveAs(const QString& path)
             }
             emit saved(path);
         });
+}
+
+// The file of another tool that is shown: a session must not replace it.
+bool Workbench::isForeignSource(const QString& path) const
+{
+    const QFileInfo source(m_path);
+    return source.exists() && source.suffix() != QLatin1String("stepscope") && source == QFileInfo(path);
 }
 
 bool Workbench::unsaved() const

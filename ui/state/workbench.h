@@ -44,6 +44,7 @@ public:
     bool showsFirstPart() const { return m_firstPart; }
     // Shows a session that is already in memory; `path` may be empty.
     void show(session::SessionPtr session, const QString& path);
+    // Fails without a change where `path` is the file of another tool that the session was imported from.
     void saveAs(const QString& path);
     bool saving() const { return m_saveSlot.busy(); }
     void close();
@@ -83,6 +84,7 @@ signals:
     void sourceRequested(const QString& file, int line);
 
 private:
+    bool isForeignSource(const QString& path) const;
     void opened(base::Result<session::SessionPtr> result, const QString& path);
     void openFirstPart(const QString& path);
     void leaveFirstPart();

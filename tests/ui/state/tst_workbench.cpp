@@ -159,6 +159,28 @@ private slots:
         QVERIFY(!QFile::exists(recording));
     }
 
+    void aTraceIsNotOverwrittenBySaving()
+    {
+        Fixture f;
+        state::Workbench bench(f.services, f.jobs, f.recent);
+        const QString trace = f.directory.filePath("trace.json");
+        QFile file(trace);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("[]");
+        file.close();
+        bench.show(support::madeSession(), trace);
+        QSignalSpy failed(&bench, &state::Workbench::failed), saved(&bench, &state::Workbench::saved);
+        bench.saveAs(f.directory.filePath("./trace.json"));
+        QCOMPARE(failed.size(), qsizetype{1});
+        QVERIFY(!bench.saving());
+        QCOMPARE(QFileInfo(trace).size(), qint64{2});
+        bench.saveAs(f.directory.filePath("trace.stepscope"));
+        QVERIFY(saved.wait());
+        bench.saveAs(f.directory.filePath("trace.stepscope")); // its own file may be written again
+        QVERIFY(saved.wait());
+        QCOMPARE(failed.size(), qsizetype{1});
+    }
+
     void aFullDiskKeepsTheRecording()
     {
         Fixture f;
