@@ -39,11 +39,12 @@ void describe(QCommandLineParser& parser)
         "Examples:\n"
         "  stepscope-ui                            open the workbench with a sample model\n"
         "  stepscope-ui run.stepscope              look at a recorded session\n"
+        "  stepscope-ui trace.json.gz              look at the trace of another tool\n"
         "  stepscope-ui model.jl                   open a model in the run panel"));
     parser.addHelpOption();
     parser.addVersionOption();
     parser.addOption(picturesOption());
-    parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral("A session (.stepscope) or a model (.jl)."),
+    parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral("A session (.stepscope), a model (.jl) or a trace or profile of another tool."),
                                  QStringLiteral("[FILE]"));
 }
 

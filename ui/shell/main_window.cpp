@@ -17,6 +17,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScreen>
 #include <QSettings>
 #include <QTimer>
 #include <QUrl>
@@ -37,6 +38,17 @@ QStringList localFiles(const QMimeData* data)
     for (const QUrl& url : data->urls())
         if (url.isLocalFile()) files << url.toLocalFile();
     return files;
+}
+
+// "run.json.gz" becomes "run.stepscope": what is saved is a session, whatever was opened.
+QString sessionName(const QString& path)
+{
+    static const QStringList kPacked{QStringLiteral("gz"), QStringLiteral("zst"), QStringLiteral("xz"), QStringLiteral("bz2")};
+    QString name = QFileInfo(path).fileName();
+    if (name.isEmpty()) return name;
+    if (kPacked.contains(QFileInfo(name).suffix(), Qt::CaseInsensitive)) name = QFileInfo(name).completeBaseName();
+    const QString base = QFileInfo(name).completeBaseName();
+    return (base.isEmpty() ? name : base) + QStringLiteral(".stepscope");
 }
 
 } // namespace
@@ -96,6 +108,16 @@ void MainWindow::updateShownDocks()
     }
 }
 
+// A session without layers starts with the reports that it has rows for.
+void MainWindow::raiseFilledDock()
+{
+    const session::SessionPtr session = m_workbench.session();
+    if (session == nullptr || !session->layers().empty()) return;
+    QDockWidget* devices = dock(QStringLiteral("devices"));
+    if (devices->toggleViewAction()->isVisible() && !devices->isHidden()) devices->raise();
+    else if (session->spanCount() == 0 && session->sampleCount() > 0) dock(QStringLiteral("sample-flat"))->raise();
+}
+
 void MainWindow::resetLayout()
 {
     QDockWidget* run = dock(QStringLiteral("run"));
@@ -120,6 +142,7 @@ void MainWindow::resetLayout()
         each->setVisible(each->toggleViewAction()->isVisible());
     }
     layers->raise();
+    raiseFilledDock();
     resizeDocks({run, flame}, {330, std::max(400, width() - 330)}, Qt::Horizontal);
     resizeDocks({flame, histogram}, {std::max(200, height() * 45 / 100), std::max(160, height() * 43 / 100)}, Qt::Vertical);
     const int right = std::max(400, width() - 330);
@@ -130,7 +153,7 @@ void MainWindow::setupActions()
 {
     m_openAction = new QAction(tr("&Open …"), this);
     m_openAction->setShortcut(QKeySequence::Open);
-    m_openAction->setToolTip(tr("Open a session or a model file (Ctrl+O)"));
+    m_openAction->setToolTip(tr("Open a session, a model or a trace of another tool (Ctrl+O)"));
     connect(m_openAction, &QAction::triggered, this, [this] { askForFile(QFileInfo(m_workbench.path()).absolutePath()); });
     m_saveAction = new QAction(tr("&Save As …"), this);
     m_saveAction->setShortcuts({QKeySequence::Save, QKeySequence::SaveAs});
@@ -213,6 +236,7 @@ void MainWindow::setupConnections()
         if (m_workbench.session() != nullptr) m_messages->hide();
         updateShownDocks();
         tellWhatIsMissing();
+        raiseFilledDock();
         updateTitle();
     });
     connect(&m_workbench, &state::Workbench::saved, this, [this](const QString& path) {
@@ -247,7 +271,7 @@ void MainWindow::restoreWindow()
     const QList<QAction*> actions = m_themeGroup->actions();
     actions.at(mode >= 0 && mode < actions.size() ? mode : 0)->setChecked(true);
     m_theme.setMode(static_cast<theme::ThemeMode>(m_themeGroup->checkedAction()->data().toInt()));
-    if (!restoreGeometry(m_settings.value(kGeometryKey).toByteArray())) resize(1440, 900);
+    if (!restoreGeometry(m_settings.value(kGeometryKey).toByteArray())) resize(QSize(1440, 900).boundedTo(screen()->availableGeometry().size()));
     m_restored = restoreState(m_settings.value(kStateKey).toByteArray(), kLayoutVersion);
     updateShownDocks();
     m_messages->hide();
@@ -303,7 +327,7 @@ void MainWindow::askForFile(const QString& directory)
 void MainWindow::askWhereToSave()
 {
     if (m_workbench.session() == nullptr) return;
-    const QString suggestion = QFileInfo(m_workbench.path()).fileName();
+    const QString suggestion = sessionName(m_workbench.path());
     QString path = QFileDialog::getSaveFileName(this, tr("Save the session"), suggestion, tr("Sessions (*.stepscope)"));
     if (path.isEmpty()) return;
     if (QFileInfo(path).suffix().isEmpty()) path += QStringLiteral(".stepscope");

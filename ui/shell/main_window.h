@@ -41,6 +41,7 @@ protected:
 private:
     void setupDocks();
     void updateShownDocks();
+    void raiseFilledDock();
     void setupActions();
     void setupMenus();
     void setupConnections();

@@ -6,6 +6,8 @@
 #include <QLabel>
 #include <QToolButton>
 
+#include <algorithm>
+
 namespace stepscope::shell {
 
 MessageBar::MessageBar(const theme::Theme& theme, QWidget* parent)
@@ -50,6 +52,7 @@ void MessageBar::showError(const QString& what, const base::Error& error)
     m_text->setText(QStringLiteral("<b>%1.</b> %2").arg(what.toHtmlEscaped(), details));
     m_icon->show();
     show();
+    fit();
 }
 
 void MessageBar::showNotice(const QString& text)
@@ -57,6 +60,20 @@ void MessageBar::showNotice(const QString& text)
     m_text->setText(text.toHtmlEscaped());
     m_icon->hide();
     show();
+    fit();
+}
+
+void MessageBar::resizeEvent(QResizeEvent* event)
+{
+    QToolBar::resizeEvent(event);
+    fit();
+}
+
+// A tool bar asks a label that wraps for its height at a width of its own invention.
+void MessageBar::fit()
+{
+    const int others = m_close->sizeHint().width() + (m_icon->isHidden() ? 0 : m_icon->sizeHint().width()) + 24;
+    m_text->setFixedHeight(m_text->heightForWidth(std::max(100, width() - others)));
 }
 
 } // namespace stepscope::shell

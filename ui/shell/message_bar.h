@@ -21,8 +21,12 @@ public:
     void showNotice(const QString& text);
     QString text() const;
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void tint();
+    void fit();
 
     const theme::Theme& m_theme;
     QLabel* m_icon;

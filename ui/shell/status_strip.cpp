@@ -70,7 +70,11 @@ void StatusStrip::showSession()
     m_session->setVisible(session != nullptr);
     if (session == nullptr) return;
     const auto count = [](size_t n) { return QString::fromStdString(present::formatCount(static_cast<int64_t>(n))); };
-    m_session->setText(tr("%1 steps · %2 spans").arg(count(session->steps().size()), count(session->spanCount())));
+    QStringList parts;
+    if (session->spanCount() > 0 || session->sampleCount() == 0)
+        parts << tr("%1 steps").arg(count(session->steps().size())) << tr("%1 spans").arg(count(session->spanCount()));
+    if (session->sampleCount() > 0) parts << tr("%1 samples").arg(count(session->sampleCount()));
+    m_session->setText(parts.join(QStringLiteral(" · ")));
 
     const std::vector<session::QualityRow> rows = m_workbench.quality();
     theme::Colours colours = m_theme.colours();

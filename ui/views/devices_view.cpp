@@ -44,6 +44,8 @@ public:
         connect(this, &QTabWidget::currentChanged, this, [this] {
             if (isVisible()) fillPage();
         });
+        connect(this, &QTabWidget::tabBarClicked, this, [this] { m_seeking = false; });
+        connect(&m_context.workbench, &state::Workbench::sessionChanged, this, [this] { startAgain(); });
     }
 
 protected:
@@ -58,10 +60,34 @@ private:
     {
         QWidget* page = currentWidget();
         if (page == nullptr || page->layout()->count() > 0) return;
-        page->layout()->addWidget(new ReportDock(m_context, makerOf(page->objectName().toStdString()), tabToolTip(currentIndex()), page));
+        auto* report = new ReportDock(m_context, makerOf(page->objectName().toStdString()), tabToolTip(currentIndex()), page);
+        page->layout()->addWidget(report);
+        const models::TableModel& model = report->table().model();
+        connect(&model, &QAbstractItemModel::modelReset, this, [this, page, &model] {
+            if (page == currentWidget()) pageFilled(model.rowCount());
+        });
+    }
+
+    // Each session starts on the first page that has rows for it.
+    void startAgain()
+    {
+        for (int i = 0; i < count(); ++i)
+            for (QObject* child : widget(i)->findChildren<ReportDock*>(Qt::FindDirectChildrenOnly)) delete child;
+        m_seeking = true;
+        setCurrentIndex(0);
+        if (isVisible()) fillPage();
+    }
+
+    void pageFilled(int rows)
+    {
+        if (!m_seeking) return;
+        const bool last = currentIndex() + 1 == count();
+        if (rows > 0 || last) m_seeking = false;
+        if (rows == 0) setCurrentIndex(last ? 0 : currentIndex() + 1);
     }
 
     ViewContext m_context;
+    bool m_seeking = true; // until the user chooses a page
 };
 
 } // namespace

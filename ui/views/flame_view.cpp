@@ -215,7 +215,7 @@ private:
     {
         m_flame->setEmptyText(m_workbench.opening()
                                   ? tr("Opening the session …")
-                                  : tr("No session is open.\n\nOpen a recorded session (Ctrl+O), drop a .stepscope file here,\n"
+                                  : tr("No session is open.\n\nOpen a recorded session or a trace of another tool (Ctrl+O), drop the file here,\n"
                                        "or choose a model in the Run panel and press Start."));
     }
 

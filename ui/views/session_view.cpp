@@ -70,6 +70,9 @@ QWidget* makeSessionView(const ViewContext& context, QWidget* parent)
     tree->setRootIsDecorated(false);
     tree->setFrameShape(QFrame::NoFrame);
     tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    tree->setWordWrap(true);
+    // The heights of wrapped rows follow the width of the column.
+    QObject::connect(tree->header(), &QHeaderView::sectionResized, tree, [tree] { tree->doItemsLayout(); });
     state::Workbench* workbench = &context.workbench;
     const auto refill = [tree, workbench] { fill(*tree, *workbench); };
     QObject::connect(workbench, &state::Workbench::sessionChanged, tree, refill);

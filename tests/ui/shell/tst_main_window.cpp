@@ -193,7 +193,7 @@ private slots:
         f.load("/x/device.json");
         QVERIFY(dock->toggleViewAction()->isVisible());
         QVERIFY(!dock->isHidden());
-        dock->raise();
+        QTRY_VERIFY(!dock->visibleRegion().isEmpty()); // there are no layers: it is in front
         auto* tabs = f.find<QTabWidget>("devicesTabs");
         for (const char* page : {"step", "operator", "kernel", "launch"}) {
             QWidget* widget = tabs->findChild<QWidget*>(page);
