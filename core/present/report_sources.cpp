@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace stepscope::present {
 
 namespace {
@@ -56,11 +59,21 @@ std::string flagText(uint32_t flags)
     return text;
 }
 
-// Backward is expected to take one to three times as long as forward; only layers that matter are marked.
-bool oddRatio(const analysis::LayerReportRow& row)
+// Backward is expected to take one to three times as long as forward; only layers that matter are marked. The rule holds
+// where both the gradient of the input and that of the parameters are computed: not in layers without parameters, and
+// not in the first one with parameters (`first`), whose input is the data.
+bool oddRatio(const analysis::LayerReportRow& row, base::LayerId first)
 {
     const double ratio = row.backwardOverForward;
-    return !row.container && row.total.share >= 0.01 && ratio > 0 && (ratio < 1 || ratio > 3);
+    if (row.container || row.parameters == 0 || row.layer == first) return false;
+    return row.total.share >= 0.01 && ratio > 0 && (ratio < 1 || ratio > 3);
+}
+
+base::LayerId firstWithParameters(const analysis::LayerReport& report)
+{
+    for (const analysis::LayerReportRow& row : report.rows)
+        if (!row.container && row.layer.valid() && row.parameters > 0) return row.layer;
+    return {};
 }
 
 // Slow paths that cost something: a small conversion of layouts is no reason to look.
@@ -70,32 +83,32 @@ bool slowMatters(const analysis::LayerReportRow& row)
 }
 
 // Why the name of a layer is red; also a column of its own.
-std::string layerNote(const analysis::LayerReportRow& row)
+std::string layerNote(const analysis::LayerReportRow& row, bool odd)
 {
     std::string note;
     if (slowMatters(row)) note = "slow path " + formatTime(static_cast<double>(row.slow));
-    if (oddRatio(row))
+    if (odd)
         note += fmt::format("{}backward {} x forward", note.empty() ? "" : ", ", formatNumber(row.backwardOverForward, 3));
     return note;
 }
 
-std::string layerTip(const analysis::LayerReportRow& row)
+std::string layerTip(const analysis::LayerReportRow& row, bool odd)
 {
     if (!row.layer.valid()) return row.remainder ? "Time that no layer's probe covers" : "Not part of a layer";
     std::string tip = row.text;
     if (row.container) tip += "\nIncludes its layers";
     if (row.total.total == 0) tip += "\nNo time of its own: fused into the layer before it, or not run";
     if (row.slow > 0) tip += "\nSlow paths (reference code, reorders, creation): " + formatTime(static_cast<double>(row.slow));
-    if (oddRatio(row)) tip += fmt::format("\nBackward takes {} times as long as forward; 1 to 3 is usual", formatNumber(row.backwardOverForward, 3));
+    if (odd) tip += fmt::format("\nBackward takes {} times as long as forward; 1 to 3 is usual", formatNumber(row.backwardOverForward, 3));
     return tip;
 }
 
-TableRow layerTableRow(const analysis::LayerReportRow& row, bool tree)
+TableRow layerTableRow(const analysis::LayerReportRow& row, bool tree, bool odd)
 {
     const bool timed = row.total.total > 0;
     const auto median = [](const RowTime& time) { return time.total > 0 ? time.median : kEmptyCell; };
     TableRow out;
-    out.texts = {row.name, row.type, row.text, layerNote(row)};
+    out.texts = {row.name, row.type, row.text, layerNote(row, odd)};
     out.numbers = {median(row.forward), median(row.backward), median(row.update), median(row.total), timed ? row.total.mean : kEmptyCell,
         static_cast<double>(row.total.total), tree ? row.total.share : row.own.share, known(row.forwardFlopPerSecond),
         known(row.backwardFlopPerSecond), known(row.forwardBytesPerSecond), known(row.backwardBytesPerSecond),
@@ -103,10 +116,10 @@ TableRow layerTableRow(const analysis::LayerReportRow& row, bool tree)
         row.slow > 0 ? static_cast<double>(row.slow) : kEmptyCell};
     out.layer = row.layer;
     out.colour = row.layer.valid() ? ColourClass::other : row.remainder ? ColourClass::remainder : phaseColour(row.phase);
-    out.emphasised = slowMatters(row) || oddRatio(row);
+    out.emphasised = slowMatters(row) || odd;
     out.subdued = row.remainder;
     out.indent = tree ? row.depth : 0;
-    out.tip = layerTip(row);
+    out.tip = layerTip(row, odd);
     return out;
 }
 
@@ -151,16 +164,18 @@ std::unique_ptr<TableSource> makeLayerTable(analysis::LayerReport report, bool c
                    : "Part of the time of all selected steps; the column sums to 100 %");
     table->addColumn(CellFormat::flopRate, "forward_flop_per_s", "Forward rate", "Floating-point operations per second, forward, at the median");
     table->addColumn(CellFormat::flopRate, "backward_flop_per_s", "Backward rate", "Floating-point operations per second, backward, at the median");
-    table->addColumn(CellFormat::byteRate, "forward_bytes_per_s", "Forward memory", "Least memory traffic per second, forward");
-    table->addColumn(CellFormat::byteRate, "backward_bytes_per_s", "Backward memory", "Least memory traffic per second, backward");
+    table->addColumn(CellFormat::byteRate, "forward_bytes_per_s", "Forward memory", "Least memory traffic per second, forward, at the median");
+    table->addColumn(CellFormat::byteRate, "backward_bytes_per_s", "Backward memory", "Least memory traffic per second, backward, at the median");
     table->addColumn(CellFormat::ratio, "backward_over_forward", "Bwd/fwd", "Backward over forward, of the medians; 1 to 3 is usual");
     table->addColumn(CellFormat::count, "parameters", "Parameters", "Trainable values");
     table->addColumn(CellFormat::time, "slow_ns", "Slow paths", "Time in reference code, reorders and creation of primitives, in all selected steps");
     table->addColumn(CellFormat::text, "note", "Note",
-                     "Why the name is red: more than 2 % of its time in slow paths, or backward takes less than 1 or more than 3 times as long as forward");
+                     "Why the name is red: more than 2 % of its time in slow paths, or backward takes less than 1 or more than 3 times as long as "
+                     "forward, by the medians; layers without parameters and the first one with them are not judged by it");
     addAllocationColumns(*table, report.allocationsCounted, "in one step, on average");
+    const base::LayerId first = firstWithParameters(report);
     const auto addRow = [&](const analysis::LayerReportRow& row, bool tree) {
-        TableRow out = layerTableRow(row, tree);
+        TableRow out = layerTableRow(row, tree, oddRatio(row, first));
         addAllocationCells(out, report.allocationsCounted, tree ? row.allocations : row.ownAllocations, report.steps.count);
         table->addRow(std::move(out));
     };
@@ -218,7 +233,13 @@ std::unique_ptr<TableSource> makeStepTable(analysis::StepReport report)
     using session::Phase;
     auto table = std::make_unique<MemoryTable>();
     table->addColumn(CellFormat::count, "step", "Step", "Number of the step, from 0");
-    table->addColumn(CellFormat::count, "epoch", "Epoch", "From 0");
+    // Of imported traces only the times are known.
+    const auto some = [&report](auto has) {
+        return std::any_of(report.rows.begin(), report.rows.end(), [&](const analysis::StepReportRow& row) { return has(row.step); });
+    };
+    const bool counted = some([](const session::StepRow& step) { return step.samples > 0 || step.epoch > 0 || step.disturbed(); });
+    const bool lossKnown = some([](const session::StepRow& step) { return !std::isnan(step.loss); });
+    if (counted) table->addColumn(CellFormat::count, "epoch", "Epoch", "From 0");
     table->addColumn(CellFormat::time, "duration_ns", "Duration", "From the begin to the end of the step");
     table->addColumn(CellFormat::share, "share", "Share", "Part of the time of all selected steps");
     std::vector<size_t> shown; // phases that occur
@@ -235,23 +256,27 @@ std::unique_ptr<TableSource> makeStepTable(analysis::StepReport report)
         table->addColumn(CellFormat::time, std::string(session::phaseKey(static_cast<Phase>(phase))) + "_ns", title, "Time in this phase");
     }
     table->addColumn(CellFormat::time, "between_phases_ns", "Between", "Time of the step that no phase covers");
-    table->addColumn(CellFormat::number, "loss", "Loss", "Mean over the batch");
-    table->addColumn(CellFormat::count, "samples", "Samples", "Size of the batch");
-    table->addColumn(CellFormat::count, "involuntary_switches", "Switches", "Times the system took the CPU from the training thread");
-    table->addColumn(CellFormat::count, "page_faults", "Faults", "Page faults of the training thread");
+    if (lossKnown) table->addColumn(CellFormat::number, "loss", "Loss", "Mean over the batch");
+    if (counted) {
+        table->addColumn(CellFormat::count, "samples", "Samples", "Size of the batch");
+        table->addColumn(CellFormat::count, "involuntary_switches", "Switches", "Times the system took the CPU from the training thread");
+        table->addColumn(CellFormat::count, "page_faults", "Faults", "Page faults of the training thread");
+    }
     addAllocationColumns(*table, report.allocationsCounted, "in the step");
     table->addColumn(CellFormat::text, "note", "Note", "warm-up: left out of statistics; disturbed: the system interfered");
     for (const analysis::StepReportRow& row : report.rows) {
         const session::StepRow& step = row.step;
         TableRow out;
-        out.numbers = {static_cast<double>(step.index), static_cast<double>(step.epoch), static_cast<double>(step.duration), row.share};
+        out.numbers = {static_cast<double>(step.index)};
+        if (counted) out.numbers.push_back(step.epoch);
+        out.numbers.insert(out.numbers.end(), {static_cast<double>(step.duration), row.share});
         for (const size_t phase : shown)
             out.numbers.push_back(static_cast<double>(row.phases[phase]));
         out.numbers.push_back(static_cast<double>(row.phases[0]));
-        out.numbers.push_back(step.loss); // NaN: empty
-        out.numbers.push_back(step.samples);
-        out.numbers.push_back(step.threadInvoluntarySwitches);
-        out.numbers.push_back(step.threadMinorFaults + step.threadMajorFaults);
+        if (lossKnown) out.numbers.push_back(step.loss); // NaN: empty
+        if (counted)
+            out.numbers.insert(out.numbers.end(), {static_cast<double>(step.samples), static_cast<double>(step.threadInvoluntarySwitches),
+                static_cast<double>(step.threadMinorFaults + step.threadMajorFaults)});
         addAllocationCells(out, report.allocationsCounted, row.allocations, 1);
         out.texts = {step.warmup ? (step.disturbed() ? "warm-up, disturbed" : "warm-up") : step.disturbed() ? "disturbed" : ""};
         out.colour = ColourClass::step;

@@ -5,6 +5,7 @@
 #include <QtTest>
 
 #include <cmath>
+#include <limits>
 #include <set>
 
 using namespace stepscope;
@@ -19,6 +20,8 @@ private slots:
     void rowsLinkToLayers();
     void primitivesMarkSlowPaths();
     void stepsShowTheirDisturbances();
+    void stepsOfATraceHaveNoColumnsOfUnknownNumbers();
+    void onlyLayersThatOweBothGradientsAreMarked();
     void emptyCellsSortLast();
     void columnKeysAreUnique();
     void theSummaryNamesWhatIsLeftOut();
@@ -118,6 +121,42 @@ void TestReportSources::stepsShowTheirDisturbances()
     QCOMPARE(cell(*table, 3, "forward_ns"), std::string("900 ns"));
     QCOMPARE(cell(*table, 3, "between_phases_ns"), std::string("150 ns"));
     QCOMPARE(columnOf(*table, "device-to-host_ns"), -1); // does not occur
+}
+
+void TestReportSources::stepsOfATraceHaveNoColumnsOfUnknownNumbers()
+{
+    analysis::StepReport report;
+    report.rows.resize(2);
+    for (analysis::StepReportRow& row : report.rows) {
+        row.step.duration = 1000;
+        row.step.loss = std::numeric_limits<double>::quiet_NaN();
+        row.share = 0.5;
+    }
+    const auto table = makeStepTable(report);
+    for (const char* key : {"epoch", "loss", "samples", "involuntary_switches", "page_faults"}) QCOMPARE(columnOf(*table, key), -1);
+    QCOMPARE(cell(*table, 1, "duration_ns"), std::string("1.000 µs"));
+    QCOMPARE(cell(*table, 1, "share"), std::string("50.0 %"));
+    report.rows[1].step.samples = 64;
+    QCOMPARE(cell(*makeStepTable(report), 1, "samples"), std::string("64"));
+    QCOMPARE(cell(*makeStepTable(report), 1, "share"), std::string("50.0 %"));
+}
+
+void TestReportSources::onlyLayersThatOweBothGradientsAreMarked()
+{
+    analysis::LayerReport report;
+    for (uint32_t i = 0; i < 4; ++i) { // a layer that reads the data, a pool, and two others
+        analysis::LayerReportRow row;
+        row.layer = base::LayerId(i);
+        row.parameters = i == 1 ? 0 : 10;
+        row.total.share = 0.25;
+        row.backwardOverForward = i == 3 ? 2 : 0.1;
+        report.rows.push_back(row);
+    }
+    const auto table = makeLayerTable(report);
+    QVERIFY(!table->emphasised(0));
+    QVERIFY(!table->emphasised(1));
+    QVERIFY(table->emphasised(2));
+    QVERIFY(!table->emphasised(3));
 }
 
 void TestReportSources::emptyCellsSortLast()
