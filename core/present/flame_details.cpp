@@ -54,7 +54,7 @@ void addLayer(const session::Session& session, const session::Label& label, cons
     if ((!forward && !backward) || steps <= 0 || node.total <= 0) return;
     const double perStep = static_cast<double>(node.total) / static_cast<double>(steps) * 1e-9;
     const auto add = [&](const char* title, std::string value) {
-        if (!value.empty()) details.fields.push_back({title, std::move(value)});
+        if (!value.empty()) details.fields.push_back({title, std::move(value) + " (mean)"});
     };
     add("rate", formatFlopRate(static_cast<double>(forward ? layer.forwardFlop : layer.backwardFlop) / perStep));
     add("least traffic", formatByteRate(static_cast<double>(forward ? layer.forwardBytes : layer.backwardBytes) / perStep));
@@ -72,8 +72,9 @@ void addPrimitive(const session::Session& session, const session::Label& label, 
     add("memory formats", primitive.formats);
     if (node.total > 0) {
         const double perSecond = static_cast<double>(node.count) * 1e9 / static_cast<double>(node.total);
-        add("rate", formatFlopRate(static_cast<double>(primitive.flop) * perSecond));
-        add("traffic", formatByteRate(static_cast<double>(primitive.bytes) * perSecond));
+        const auto addMean = [&](const char* title, const std::string& value) { add(title, value.empty() ? value : value + " (mean)"); };
+        addMean("rate", formatFlopRate(static_cast<double>(primitive.flop) * perSecond));
+        addMean("traffic", formatByteRate(static_cast<double>(primitive.bytes) * perSecond));
     }
     if (primitive.threads > 1) add("threads", formatCount(primitive.threads));
     if ((primitive.flags & session::kReference) != 0) add("slow path", "the library's reference implementation");

@@ -146,7 +146,7 @@ void TestFlameSearch::hoverTellsShares()
     QCOMPARE(field(details, "per step"), std::string("200 ns (mean)"));
     QCOMPARE(field(details, "count"), std::string("3"));
     QCOMPARE(field(details, "layer"), std::string("Conv(...)"));
-    QCOMPARE(field(details, "rate"), std::string("2.00 GFLOP/s")); // 400 FLOP in 200 ns
+    QCOMPARE(field(details, "rate"), std::string("2.00 GFLOP/s (mean)")); // 400 FLOP in 200 ns
     const uint32_t primitive = tree.node(conv).firstChild;
     QCOMPARE(field(flameDetails(tree, primitive), "implementation"), std::string("jit:avx2"));
     QCOMPARE(flameDetails(tree, uint32_t{9999}).name, std::string());
