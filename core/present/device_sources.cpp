@@ -266,7 +266,7 @@ std::unique_ptr<TableSource> makeCopyTable(const std::vector<analysis::CopyRow>&
 std::span<const DeviceReportKind> deviceReportKinds()
 {
     static const std::vector<DeviceReportKind> kKinds = {
-        {"step", "Steps by category", "What every instant of a step went to: Kernel before Memcpy, Memset, Communication, Runtime, DataLoader and CPU.",
+        {"step", "Steps", "What every instant of a step went to: Kernel before Memcpy, Memset, Communication, Runtime, DataLoader and CPU.",
          {"step", "duration_us", "Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other", "note"}},
         {"operator", "Operators", "Operators of the framework with their time on the host and on devices.",
          {"name", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "calls"}},
@@ -275,13 +275,13 @@ std::span<const DeviceReportKind> deviceReportKinds()
          {"name", "source", "destination", "count", "total_us", "rate", "bytes", "mean", "max"}},
         {"device", "Devices", "How long every device computes, does other work and is idle.",
          {"device", "kernel_time", "compute", "non_compute", "idle", "busy_share", "comm_comp_overlap", "group"}},
-        {"idle", "Idle time", "Why every stream had nothing to do.", {"stream", "device", "host_wait", "kernel_wait", "other", "busy_us", "group"}},
+        {"idle", "Idle", "Why every stream had nothing to do.", {"stream", "device", "host_wait", "kernel_wait", "other", "busy_us", "group"}},
         {"launch", "Launches", "What launching costs: calls, and delays until the device begins.",
          {"call", "rows", "cpu_us", "gpu_us", "delay_median_us", "delay_max_us", "kernel_shorter_than_call_le50us", "runtime_gt_50us", "delay_gt_100us", "kind"}},
         {"overlap", "Overlap", "What runs at the same time.", {"name", "device", "time_us", "share", "group"}},
         {"critical-path", "Critical path", "The chain of host and device work that decides how long the steps, or the whole trace, take.",
          {"name", "bound", "time_us", "share", "count"}},
-        {"queue", "Queue lengths", "How much work was launched and not begun.", {"stream", "device", "count", "min", "p50", "max", "mean", "full_us", "group"}},
+        {"queue", "Queues", "How much work was launched and not begun.", {"stream", "device", "count", "min", "p50", "max", "mean", "full_us", "group"}},
     };
     return kKinds;
 }

@@ -81,15 +81,13 @@ void FlameWidget::paintAxis(QPainter& painter)
     const QString title = axisTitle();
     const double titleWidth = metrics.horizontalAdvance(title);
     painter.setPen(c.dimText);
-    const bool roomForTitle = titleWidth + 200 < graph.width();
-    if (roomForTitle) painter.drawText(QPointF(graph.right() - titleWidth - 6, metrics.ascent() + 4), title);
+    if (titleWidth + 12 < graph.width()) painter.drawText(QPointF(graph.right() - titleWidth - 6, metrics.ascent() + 3), title);
 
     const std::vector<double> ticks = present::niceTicks(from, to, std::max(2, static_cast<int>(graph.width() / 130)));
     std::vector<std::string> labels;
     if (m_tree->unit == analysis::FlameUnit::time) labels = present::timeTickLabels(ticks);
     else
         for (const double tick : ticks) labels.push_back(present::formatWeight(*m_tree, tick));
-    const double limit = roomForTitle ? graph.right() - titleWidth - 16 : graph.right();
     for (size_t i = 0; i < ticks.size(); ++i) {
         const double x = graph.left() + (ticks[i] - from) / (to - from) * graph.width();
         painter.setPen(c.strongLine);
@@ -97,7 +95,7 @@ void FlameWidget::paintAxis(QPainter& painter)
         const QString label = fromUtf8(labels[i]);
         const double left = x + 3;
         painter.setPen(c.dimText);
-        if (left + metrics.horizontalAdvance(label) < limit) painter.drawText(QPointF(left, metrics.ascent() + 4), label);
+        if (left + metrics.horizontalAdvance(label) < graph.right()) painter.drawText(QPointF(left, graph.top() - metrics.descent() - 4), label);
     }
     painter.setPen(c.line);
     painter.drawLine(QPointF(graph.left(), graph.top() - 1), QPointF(graph.right(), graph.top() - 1));
