@@ -26,6 +26,11 @@ std::string_view colourClassName(ColourClass colour)
     case ColourClass::library: return "library";
     case ColourClass::kernelMode: return "operating system";
     case ColourClass::ownCode: return "own code";
+    case ColourClass::operation: return "operator";
+    case ColourClass::call: return "call, waiting for a device";
+    case ColourClass::kernel: return "kernel";
+    case ColourClass::copy: return "copy, fill";
+    case ColourClass::annotation: return "annotation";
     case ColourClass::remainder: return "not covered";
     case ColourClass::other: break;
     }
@@ -49,6 +54,23 @@ ColourClass phaseColour(session::Phase phase)
     case Phase::none: break;
     }
     return ColourClass::other;
+}
+
+ColourClass kindColour(session::SpanKind kind)
+{
+    using session::SpanKind;
+    switch (kind) {
+    case SpanKind::operation: return ColourClass::operation;
+    case SpanKind::call:
+    case SpanKind::synchronisation: return ColourClass::call;
+    case SpanKind::kernel:
+    case SpanKind::communication: return ColourClass::kernel;
+    case SpanKind::copy:
+    case SpanKind::fill: return ColourClass::copy;
+    case SpanKind::annotation:
+    case SpanKind::deviceAnnotation: return ColourClass::annotation;
+    default: return ColourClass::other;
+    }
 }
 
 ColourClass frameColour(uint32_t flags)
@@ -79,7 +101,8 @@ ColourClass colourOf(const analysis::FlameTree& tree, uint32_t node)
         if ((flags & (session::kReference | session::kReorder)) != 0) return ColourClass::slow;
         if ((flags & session::kNaive) != 0) return ColourClass::naive;
     }
-    return phaseColour(tree.node(node).phase);
+    const ColourClass byPhase = phaseColour(tree.node(node).phase);
+    return byPhase == ColourClass::other ? kindColour(label->kind) : byPhase;
 }
 
 uint32_t nameHash(std::string_view name)

@@ -21,11 +21,14 @@ enum class ColourClass : uint8_t {
     generated, library, kernelMode, ownCode, // kinds of code
     remainder,
     other,
+    operation, call, kernel, copy, annotation, // in traces of other tools
 };
-inline constexpr int kColourClassCount = 23;
+inline constexpr int kColourClassCount = 28;
 
 std::string_view colourClassName(ColourClass colour); // for legends: "forward", "slow path", ...
 ColourClass phaseColour(session::Phase phase);
+// Of a span that belongs to no phase.
+ColourClass kindColour(session::SpanKind kind);
 // Of a frame of code by its session::FrameFlag: what it costs before what it is.
 ColourClass frameColour(uint32_t flags);
 ColourClass colourOf(const analysis::FlameTree& tree, uint32_t node);

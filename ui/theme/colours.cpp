@@ -39,6 +39,11 @@ constexpr std::array<Hue, kFrameRoleCount> kHues = {{
     {160, 74, 174, 70},   // own code: bluish green
     {215, 8, 230, 62},    // remainder
     {220, 12, 200, 104},  // other
+    {202, 130, 176, 84},  // operator: sky blue
+    {236, 80, 150, 128},  // call: indigo
+    {164, 105, 158, 70},  // kernel: bluish green
+    {41, 190, 158, 100},  // copy: amber
+    {318, 70, 210, 104},  // annotation: pale purple
 }};
 
 QColor shade(bool dark, FrameRole role, int offset)

@@ -37,8 +37,13 @@ enum class FrameRole {
     ownCode,    // of the program itself
     remainder, // what no probe covers
     other,
+    operation, // of a framework, in traces of other tools
+    call,      // into the runtime of a device
+    kernel,
+    copy,
+    annotation,
 };
-inline constexpr int kFrameRoleCount = 23;
+inline constexpr int kFrameRoleCount = 28;
 
 struct Colours {
     bool dark = false;
