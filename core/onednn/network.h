@@ -43,6 +43,7 @@ private:
     base::Result<PlanVariant> chooseVariant(std::stop_token stop, const base::Progress& progress);
     PlanBuilder::Context contextFor(ParameterStore& store) const;
     double stepTime(Plan& plan, ParameterStore& store, engine::Optimiser& optimiser);
+    static int64_t referencePrimitives(const Plan& plan); // of a training step
     void measureInfo(double seconds);
     base::Status run(const Program& program, Operation::Mode mode);
     base::Status switchBatch(int64_t count);

@@ -240,8 +240,9 @@ void PlanBuilder::closeLayer()
 Pick PlanBuilder::pick(const std::string& problem, const Make& make, const Arguments& arguments)
 {
     constexpr int kTried = 3; // implementations per thread count
-    // Reference code is a hundred to a thousand times slower: not worth a timing run, and never chosen beside anything else.
-    constexpr double kReferenceTime = 1e9;
+    // Reference code is a hundred to a thousand times slower: not worth a timing run, and never chosen beside anything else,
+    // however long a busy machine made the timing runs of the others: hence a time beyond any sum of measured ones.
+    constexpr double kReferenceTime = 1e15;
     const auto create = [&](int skip, int t) {
         Pick pick;
         pick.implementation = skip;
@@ -259,8 +260,10 @@ Pick PlanBuilder::pick(const std::string& problem, const Make& make, const Argum
         const std::string key = fmt::format("{} t{}", problem, t);
         if (const auto known = m_context.memory->find(key); known && known->size() == 2) {
             Pick pick = create((*known)[0], t);
-            pick.time = (*known)[1];
-            if (pick) return pick;
+            if (pick) {
+                pick.time = isReference(pick.desc) ? kReferenceTime : (*known)[1];
+                return pick;
+            }
         }
         Pick best;
         best.time = kNever;
