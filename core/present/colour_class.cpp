@@ -105,6 +105,12 @@ ColourClass colourOf(const analysis::FlameTree& tree, uint32_t node)
     return byPhase == ColourClass::other ? kindColour(label->kind) : byPhase;
 }
 
+std::string_view colourFamily(const analysis::FlameTree& tree, uint32_t node)
+{
+    const session::Label* label = tree.label(node);
+    return label != nullptr ? tree.session->string(label->category) : std::string_view();
+}
+
 uint32_t nameHash(std::string_view name)
 {
     uint32_t hash = 2166136261u;

@@ -32,6 +32,8 @@ ColourClass kindColour(session::SpanKind kind);
 // Of a frame of code by its session::FrameFlag: what it costs before what it is.
 ColourClass frameColour(uint32_t flags);
 ColourClass colourOf(const analysis::FlameTree& tree, uint32_t node);
+// What the frames of class "other" share a hue by: the category that a trace gives to a span; "": the name alone.
+std::string_view colourFamily(const analysis::FlameTree& tree, uint32_t node);
 // FNV-1a of the name's UTF-8: the same in every run, file and view; for shades within a class.
 uint32_t nameHash(std::string_view name);
 

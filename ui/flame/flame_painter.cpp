@@ -72,11 +72,15 @@ theme::FrameColours FlamePainter::colours(const analysis::FlameTree& tree, const
                                           const FlamePaintOptions& options)
 {
     const std::string_view name = rect.kind == present::FlameRectKind::merged ? std::string_view() : tree.name(rect.node);
-    const quint64 key = (static_cast<quint64>(rect.colour) << 33) | (options.dark ? quint64{1} << 32 : 0) | present::nameHash(name);
+    const bool other = rect.colour == present::ColourClass::other && rect.kind != present::FlameRectKind::merged;
+    const std::string_view family = other ? present::colourFamily(tree, rect.node) : std::string_view();
+    const quint64 key = (static_cast<quint64>(present::nameHash(family) & 0xffffffu) << 40) | (static_cast<quint64>(rect.colour) << 33)
+        | (options.dark ? quint64{1} << 32 : 0) | present::nameHash(name);
     auto it = m_colours.find(key);
     if (it == m_colours.end())
         it = m_colours.insert(key, theme::frameColours(options.dark, frameRole(rect.colour),
-                                                       QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()))));
+                                                       QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())),
+                                                       QString::fromUtf8(family.data(), static_cast<qsizetype>(family.size()))));
     theme::FrameColours result = *it;
     if (rect.kind == present::FlameRectKind::ancestor) result.fill = mix(result.fill, options.background, 0.45);
     if (faded(rect, options)) result.fill = mix(result.fill, options.background, 0.72);

@@ -77,7 +77,12 @@ void LegendWidget::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.setFont(m_theme.small());
     flow(width(), [&](present::ColourClass colour, int x, int y, int line) {
-        painter.fillRect(QRect(x, y + (line - kSwatch) / 2, kSwatch, kSwatch), theme::roleColour(m_theme.dark(), frameRole(colour)));
+        const QRect swatch(x, y + (line - kSwatch) / 2, kSwatch, kSwatch);
+        painter.fillRect(swatch, theme::roleColour(m_theme.dark(), frameRole(colour)));
+        if (colour == present::ColourClass::other) // several hues, by category or name
+            for (int i = 0; i < 3; ++i)
+                painter.fillRect(QRect(swatch.left() + i * kSwatch / 3, swatch.top(), (i + 1) * kSwatch / 3 - i * kSwatch / 3, kSwatch),
+                                 theme::familyColour(m_theme.dark(), i));
         painter.setPen(m_theme.colours().dimText);
         painter.drawText(QRect(x + kSwatch + kGap, y, width(), line), Qt::AlignVCenter | Qt::AlignLeft, nameOf(colour));
     });

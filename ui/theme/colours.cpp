@@ -12,6 +12,7 @@ struct Hue {
     int saturation; // 0..255
     int light;      // HSL lightness in the light appearance
     int dark;       // and in the dark one
+    int spread = 0; // degrees that names move the hue to either side
 };
 
 // Indexed by FrameRole. Neighbouring phases differ in lightness as well as in hue.
@@ -39,17 +40,29 @@ constexpr std::array<Hue, kFrameRoleCount> kHues = {{
     {160, 74, 174, 70},   // own code: bluish green
     {215, 8, 230, 62},    // remainder
     {220, 12, 200, 104},  // other
-    {202, 130, 176, 84},  // operator: sky blue
-    {236, 80, 150, 128},  // call: indigo
-    {164, 105, 158, 70},  // kernel: bluish green
-    {41, 190, 158, 100},  // copy: amber
-    {318, 70, 210, 104},  // annotation: pale purple
+    {202, 130, 176, 84, 20},  // operator: sky blue
+    {236, 80, 150, 128, 14},  // call: indigo
+    {164, 105, 158, 70, 20},  // kernel: bluish green
+    {41, 190, 158, 100, 8},  // copy: amber
+    {318, 70, 210, 104, 16},  // annotation: pale purple
 }};
 
-QColor shade(bool dark, FrameRole role, int offset)
+// Of what no role knows: quiet, away from the red of slow paths and from the yellow of allocations, in the order in
+// which neighbours of the table differ most.
+constexpr std::array<Hue, 8> kFamilies = {{
+    {204, 78, 188, 92, 7},
+    {268, 58, 206, 108, 7},
+    {152, 58, 182, 80, 7},
+    {26, 84, 194, 92, 7},
+    {228, 62, 198, 112, 7},
+    {88, 50, 184, 78, 7},
+    {310, 52, 206, 100, 7},
+    {178, 62, 178, 80, 7},
+}};
+
+QColor shade(bool dark, const Hue& h, int turn, int offset)
 {
-    const Hue& h = kHues[static_cast<size_t>(role)];
-    return QColor::fromHsl(h.hue, h.saturation, qBound(0, (dark ? h.dark : h.light) + offset, 255));
+    return QColor::fromHsl((h.hue + turn + 360) % 360, h.saturation, qBound(0, (dark ? h.dark : h.light) + offset, 255));
 }
 
 double linear(double channel) { return channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4); }
@@ -151,15 +164,22 @@ quint32 stableHash(QStringView text)
     return hash;
 }
 
-FrameColours frameColours(bool dark, FrameRole role, QStringView name)
+FrameColours frameColours(bool dark, FrameRole role, QStringView name, QStringView family)
 {
-    // Five shades: enough to tell neighbours apart, close enough to read as one hue.
-    const int offset = (static_cast<int>(stableHash(name) % 5u) - 2) * 7;
-    const QColor fill = shade(dark, role, offset);
+    const quint32 hash = stableHash(name);
+    const bool byName = role == FrameRole::other && !(name.isEmpty() && family.isEmpty());
+    const Hue& hue = byName ? kFamilies[stableHash(family.isEmpty() ? name : family) % kFamilies.size()] : kHues[static_cast<size_t>(role)];
+    // Five shades, and five turns of the hue where names have nothing else to differ by: enough to tell neighbours apart,
+    // close enough to read as one hue.
+    const int offset = (static_cast<int>(hash % 5u) - 2) * 7;
+    const int turn = (static_cast<int>(hash / 5u % 5u) - 2) * hue.spread / 2;
+    const QColor fill = shade(dark, hue, turn, offset);
     return {fill, readableOn(fill, dark)};
 }
 
-QColor roleColour(bool dark, FrameRole role) { return shade(dark, role, 0); }
+QColor roleColour(bool dark, FrameRole role) { return shade(dark, kHues[static_cast<size_t>(role)], 0, 0); }
+
+QColor familyColour(bool dark, int family) { return shade(dark, kFamilies[static_cast<size_t>(family) % kFamilies.size()], 0, 0); }
 
 QPalette toPalette(const Colours& c)
 {

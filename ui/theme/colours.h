@@ -2,8 +2,9 @@
 // Owner: ui/theme. Thread: plain values, any.
 //
 // Frame hues follow the part of the step and stay apart for the common kinds of colour blindness (after Okabe and Ito,
-// 2008); the name decides the shade. Both depend on nothing but their arguments, so that a name keeps its colour in
-// every file, window and run.
+// 2008); the name decides the shade. What has no part, as the functions of other tools' profiles, takes its hue from the
+// category of its file, or else from its name. All depends on nothing but the arguments, so that a name keeps its colour
+// in every file, window and run.
 #pragma once
 
 #include <QColor>
@@ -64,9 +65,12 @@ struct FrameColours {
     QColor text;
 };
 // Fill of a frame and the text colour on it; their contrast is at least 4.5 : 1.
-FrameColours frameColours(bool dark, FrameRole role, QStringView name);
+// `family` matters for FrameRole::other: names of one family share a hue; "": the name is its own family.
+FrameColours frameColours(bool dark, FrameRole role, QStringView name, QStringView family = {});
 // The middle shade of a role, for legends.
 QColor roleColour(bool dark, FrameRole role);
+// One of the hues of FrameRole::other, for legends; any number from 0.
+QColor familyColour(bool dark, int family);
 
 // Contrast ratio by WCAG 2.1, 1 to 21.
 double contrastRatio(const QColor& a, const QColor& b);

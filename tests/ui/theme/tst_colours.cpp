@@ -59,7 +59,7 @@ private slots:
     {
         QFETCH(bool, dark);
         for (int role = 0; role < kFrameRoleCount; ++role) {
-            for (const QString name : {"conv1", "conv2", "dense", "relu", "pool", "block.conv", "3", "4", "flatten"}) {
+            for (const QString name : {"conv1", "conv2", "dense", "relu", "pool", "block.conv", "3", "4", "flatten", "aten::mm", "gemm_128x128", "main", ""}) {
                 const FrameColours c = frameColours(dark, static_cast<FrameRole>(role), name);
                 QVERIFY2(contrastRatio(c.fill, c.text) >= 4.5, qPrintable(QStringLiteral("role %1 %2").arg(role).arg(name)));
             }
@@ -93,6 +93,35 @@ private slots:
                 QVERIFY2(distance(a, b) > 20, qPrintable(QStringLiteral("%1 and %2: %3").arg(i).arg(j).arg(distance(a, b))));
             }
         }
+    }
+
+    // What a part of the step would give a colour to is told apart by category or name, and by nothing else: the hash is
+    // the published one of "a", so no other run, file or QT_HASH_SEED gives another hue.
+    void unknownFramesTakeTheirHueFromTheNameOrTheFamily_data() { textOnFramesIsReadable_data(); }
+    void unknownFramesTakeTheirHueFromTheNameOrTheFamily()
+    {
+        QFETCH(bool, dark);
+        const auto apart = [](int a, int b) { return std::min((a - b + 360) % 360, (b - a + 360) % 360); };
+        const int hue = familyColour(dark, static_cast<int>(0xe40c292cu % 8u)).hslHue();
+        QVERIFY(apart(frameColours(dark, FrameRole::other, u"a").fill.hslHue(), hue) <= 9);
+        for (const QString name : {"x", "yy", "zebra", "::f(int)"})
+            QVERIFY(apart(frameColours(dark, FrameRole::other, name, u"a").fill.hslHue(), hue) <= 9);
+        QVERIFY(frameColours(dark, FrameRole::other, u"").fill.hslSaturation() < 30); // merged frames stay grey
+        QVERIFY(frameColours(dark, FrameRole::other, u"a").fill.hslSaturation() > 40);
+    }
+
+    void namesWithinAKindOfTraceDifferButKeepItsHue_data() { textOnFramesIsReadable_data(); }
+    void namesWithinAKindOfTraceDifferButKeepItsHue()
+    {
+        QFETCH(bool, dark);
+        QList<QRgb> fills;
+        const int middle = roleColour(dark, FrameRole::operation).hslHue();
+        for (const QString name : {"aten::mm", "aten::add", "aten::relu", "aten::conv2d", "aten::copy_", "aten::empty", "aten::sum", "aten::t"}) {
+            const QColor fill = frameColours(dark, FrameRole::operation, name).fill;
+            QVERIFY(std::abs(fill.hslHue() - middle) <= 22);
+            if (!fills.contains(fill.rgb())) fills << fill.rgb();
+        }
+        QVERIFY2(fills.size() >= 5, qPrintable(QString::number(fills.size())));
     }
 
     void colourDependsOnRoleAndNameOnly()
