@@ -1,5 +1,6 @@
 #include "app/desktop/wiring.h"
 
+#include "app/files/load_estimate.h"
 #include "app/files/open_any.h"
 #include "core/onednn/onednn_backend.h"
 #include "core/recording/environment.h"
@@ -23,6 +24,12 @@ state::Services makeServices()
         return std::move(opened->session);
     };
     services.openFirstPart = [](const std::string& path, std::stop_token stop) { return files::openFirstPart(path, std::move(stop)); };
+    services.tooLarge = [](const std::string& path) -> std::optional<base::Error> {
+        const std::optional<files::LoadEstimate> estimate = files::estimateLoad(path);
+        return estimate ? files::tooLargeFor(*estimate, path) : std::nullopt;
+    };
+    services.openPart = [](const std::string& path, const importers::ImportOptions& part, std::stop_token stop,
+                           const base::Progress& progress) { return files::openPart(path, part, std::move(stop), progress); };
     services.saveSession = [](const session::Session& session, const std::string& path, std::stop_token stop,
                               const base::Progress& progress) {
         return storage::saveSession(session, path, storage::Existing::replace, stop, progress);

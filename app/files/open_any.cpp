@@ -3,6 +3,8 @@
 #include "core/storage/session_file.h"
 #include "core/storage/sqlite.h"
 
+#include <algorithm>
+
 namespace stepscope::files {
 
 namespace {
@@ -62,6 +64,30 @@ base::Result<session::SessionPtr> openFirstPart(const std::filesystem::path& pat
     base::Result<importers::Imported> imported = importers::importFile(path, options, std::move(stop));
     if (!imported) return session::SessionPtr(); // the whole file tells what is wrong
     return std::move(imported->session);
+}
+
+base::Result<session::SessionPtr> openPart(const std::filesystem::path& path, const importers::ImportOptions& part, std::stop_token stop,
+                                           const base::Progress& progress)
+{
+    if (storage::isSessionFile(path))
+        return base::fail(base::ErrorCode::unsupported, "a session is opened whole", {path.string()},
+                          "that takes little memory: its columns are read as they are shown");
+    base::Result<Opened> opened = openAny(path, part, stop, progress);
+    if (!opened) return base::fail(opened.error());
+    const session::Session& session = *opened->session;
+    const bool bySteps = part.firstStep || part.lastStep || !part.stepName.empty();
+    if (bySteps && opened->format != "kineto" && opened->format != "chrome" && opened->format != "nsight")
+        return base::fail(base::ErrorCode::unsupported, "files of the format " + opened->format + " mark no steps", {path.string()},
+                          "choose a range of time instead");
+    const auto& series = session.series();
+    const bool untimed = session.spanCount() == 0 && !series.empty()
+        && std::none_of(series.begin(), series.end(), [](const session::SeriesRow& row) { return row.timed; });
+    if (untimed)
+        return base::fail(base::ErrorCode::unsupported, "this profile has no times that a part could be chosen by", {path.string()}, "open it whole");
+    if (session.spanCount() == 0 && session.sampleCount() == 0)
+        return base::fail(base::ErrorCode::notFound, "nothing of the trace lies in this part: " + importers::partText(part), {path.string()},
+                          "times count from the first event of the trace");
+    return std::move(opened->session);
 }
 
 base::Result<Opened> openAny(const std::filesystem::path& path, const importers::ImportOptions& options,

@@ -22,6 +22,11 @@ struct Opened {
 base::Result<Opened> openAny(const std::filesystem::path& path, const importers::ImportOptions& options = {},
                              std::stop_token stop = {}, const base::Progress& progress = {});
 
+// Only the range or the steps that the options choose. Errors besides those of openAny(): unsupported for files that are
+// not opened in parts or mark no steps; notFound when nothing lies in the part.
+base::Result<session::SessionPtr> openPart(const std::filesystem::path& path, const importers::ImportOptions& part, std::stop_token stop = {},
+                                           const base::Progress& progress = {});
+
 // The first part of a large trace, for a picture while the whole is read; nothing for what is read fast enough anyway.
 base::Result<session::SessionPtr> openFirstPart(const std::filesystem::path& path, std::stop_token stop = {});
 

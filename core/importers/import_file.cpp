@@ -1,5 +1,6 @@
 #include "core/importers/importer.h"
 
+#include "core/importers/decimal_text.h"
 #include "core/importers/known_formats.h"
 
 #include <fmt/format.h>
@@ -111,10 +112,31 @@ base::Result<Choice> chooseImporter(const Input& input, std::string_view format)
     return best;
 }
 
+std::string partText(const ImportOptions& options)
+{
+    const auto seconds = [](base::TimeNs time) { return decimalText(time, 9) + " s"; };
+    std::string text;
+    if (options.rangeBegin && options.rangeEnd) text = fmt::format("{} to {}", seconds(*options.rangeBegin), seconds(*options.rangeEnd));
+    else if (options.rangeBegin) text = fmt::format("from {} on", seconds(*options.rangeBegin));
+    else if (options.rangeEnd) text = fmt::format("up to {}", seconds(*options.rangeEnd));
+    std::string steps;
+    if (options.firstStep && options.lastStep && *options.firstStep == *options.lastStep) steps = fmt::format("step {}", *options.firstStep);
+    else if (options.firstStep && options.lastStep) steps = fmt::format("steps {} to {}", *options.firstStep, *options.lastStep);
+    else if (options.firstStep) steps = fmt::format("steps from {} on", *options.firstStep);
+    else if (options.lastStep) steps = fmt::format("steps up to {}", *options.lastStep);
+    if (!steps.empty()) text += (text.empty() ? "" : ", ") + steps;
+    if (!text.empty() && !options.stepName.empty()) text += fmt::format(", a step being a span named {}", options.stepName);
+    return text;
+}
+
 void addImportRows(session::SessionTables& tables, const Input& input, std::string_view format)
 {
     tables.environment.push_back({"import.format", std::string(format)});
     if (!input.why.empty()) tables.environment.push_back({"import.why", input.why});
+    if (!input.part.empty()) {
+        tables.environment.push_back({"import.part", input.part});
+        tables.quality.push_back({"part-only", 1, fmt::format("Only a part of the file was loaded: {}.", input.part)});
+    }
     if (!input.packing.empty()) tables.environment.push_back({"import.packing", input.packing});
     if (!input.members.empty()) tables.environment.push_back({"import.member", input.name});
     if (input.members.size() > 1) {
@@ -163,6 +185,7 @@ base::Result<Imported> importFile(const std::filesystem::path& path, const Impor
     base::Result<Input> input = openChoosing(path, options, choice);
     if (!input) return base::fail(input.error());
     input->why = choice.why;
+    input->part = partText(options);
     base::Result<Imported> imported = runImporter(*choice.importer, *input, options, std::move(stop), progress);
     if (!imported) {
         base::Error error = imported.error();

@@ -84,8 +84,12 @@ base::Result<Choice> chooseImporter(const Input& input, std::string_view format)
 // Why reading ended at an error of Input::bytes: kind "gzip-truncated", "zip-damaged", "read-error" and the like.
 ImportProblem problemOf(const base::Error& error);
 
+// What the options leave out, for people: "1.5 s to 2 s", "steps 3 to 5, a step being a span named train"; "" nothing.
+std::string partText(const ImportOptions& options);
+
 // For every importer to call on its tables before the session is built: the environment rows "import.format", "import.why",
-// "import.file", "import.bytes" (of the file as it lies there), "import.packing" and "import.member".
+// "import.file", "import.bytes" (of the file as it lies there), "import.packing", "import.member" and "import.part", which is
+// a quality row too.
 void addImportRows(session::SessionTables& tables, const Input& input, std::string_view format);
 // The quality row "incomplete-file", for what makes Imported::complete false.
 void addProblemRow(session::SessionTables& tables, const ImportProblem& problem);

@@ -45,6 +45,7 @@ struct Input {
     std::vector<std::string> members; // of an archive: every regular file in it
     std::string head;                 // the first unpacked bytes, up to kHeadBytes
     std::string why;                  // of the importer that was chosen; importFile() sets it
+    std::string part;                 // what the user chose to load, in words, "" everything; importFile() sets it
     std::unique_ptr<ByteSource> bytes; // all unpacked bytes from the first on, head included
     std::function<base::Result<std::unique_ptr<ByteSource>>()> reopen; // the same bytes once more, from the first on
 

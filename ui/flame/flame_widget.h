@@ -55,6 +55,8 @@ public:
 
     uint32_t selectedNode() const { return m_selected; }
     void select(uint32_t node); // present::kNoNode selects nothing
+    // Zooms out and scrolls as far as the frame needs it.
+    void ensureVisible(uint32_t node);
     // Selects the leaf at the end of the widest path below the zoomed frame.
     void followWidest();
     // Outlines the frames of a layer.
@@ -113,7 +115,6 @@ private:
     void go(const FlamePlace& place);
     void placeMoved();
     void runSearch();
-    void ensureVisible(uint32_t node);
     void moveSelection(present::FlameMove move);
     void escape();
     void setHovered(const present::FlameRect* rect, const QPointF& position);

@@ -3,6 +3,7 @@
 #include "ui/shell/editor_dialog.h"
 #include "ui/shell/help_texts.h"
 #include "ui/shell/message_bar.h"
+#include "ui/shell/part_dialog.h"
 #include "ui/shell/status_strip.h"
 #include "ui/theme/icons.h"
 #include "ui/views/sample_bar.h"
@@ -27,7 +28,7 @@ namespace stepscope::shell {
 namespace {
 
 // Raised when the docks change, so that an old layout is not forced on new docks.
-constexpr int kLayoutVersion = 2;
+constexpr int kLayoutVersion = 3;
 const QString kGeometryKey = QStringLiteral("window/geometry");
 const QString kStateKey = QStringLiteral("window/state");
 const QString kThemeKey = QStringLiteral("theme");
@@ -66,6 +67,8 @@ MainWindow::MainWindow(state::Workbench& workbench, state::RunController& runs, 
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     setDocumentMode(true);
     m_messages = new MessageBar(theme, this);
+    m_lasting = new MessageBar(theme, this);
+    m_lasting->setObjectName(QStringLiteral("lastingNotice"));
     m_status = new StatusStrip(workbench, theme, this);
     setStatusBar(m_status);
     setupDocks();
@@ -124,6 +127,7 @@ void MainWindow::resetLayout()
     QDockWidget* flame = dock(QStringLiteral("flame"));
     QDockWidget* histogram = dock(QStringLiteral("histogram"));
     QDockWidget* layers = dock(QStringLiteral("layers"));
+    QDockWidget* details = dock(QStringLiteral("span-details"));
     for (QDockWidget* each : std::as_const(m_dockOrder)) {
         each->setFloating(false);
         removeDockWidget(each);
@@ -133,14 +137,16 @@ void MainWindow::resetLayout()
     splitDockWidget(run, flame, Qt::Horizontal);
     splitDockWidget(flame, histogram, Qt::Vertical);
     splitDockWidget(histogram, layers, Qt::Horizontal);
+    tabifyDockWidget(histogram, details);
     QDockWidget* last = layers;
     for (QDockWidget* each : std::as_const(m_dockOrder)) {
-        if (each != run && each != flame && each != histogram && each != layers) {
+        if (each != run && each != flame && each != histogram && each != layers && each != details) {
             tabifyDockWidget(last, each);
             last = each;
         }
         each->setVisible(each->toggleViewAction()->isVisible());
     }
+    histogram->raise();
     layers->raise();
     raiseFilledDock();
     resizeDocks({run, flame}, {330, std::max(400, width() - 330)}, Qt::Horizontal);
@@ -187,6 +193,8 @@ void MainWindow::setupMenus()
     file->addAction(m_openAction);
     m_recentMenu = file->addMenu(tr("Open &Recent"));
     connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecentMenu);
+    file->addAction(tr("Open a &Part of a File …"), this, [this] { askForPart({}); })
+        ->setToolTip(tr("Load only a range of time or some steps of a large trace"));
     file->addAction(tr("Open Unsaved Recor&ding …"), this,
                     [this] { askForFile(QString::fromStdString(m_workbench.services().recordingsDirectory)); });
     file->addSeparator();
@@ -221,6 +229,8 @@ void MainWindow::setupMenus()
     addToolBarBreak();
     addToolBar(m_messages);
     addToolBarBreak();
+    addToolBar(m_lasting);
+    addToolBarBreak();
     m_sampleBar = addToolBar(tr("Stack samples"));
     m_sampleBar->setObjectName(QStringLiteral("sampleToolBar"));
     m_sampleBar->setMovable(false);
@@ -232,8 +242,18 @@ void MainWindow::setupMenus()
 void MainWindow::setupConnections()
 {
     connect(&m_workbench, &state::Workbench::failed, m_messages, &MessageBar::showError);
+    connect(&m_workbench, &state::Workbench::partSuggested, this, [this](const QString& path, const base::Error& error) {
+        m_messages->showError(tr("%1 was not opened").arg(QFileInfo(path).fileName()), error);
+        m_messages->offer(tr("Open a Part …"), [this, path] { askForPart(path); });
+    });
+    connect(&m_workbench, &state::Workbench::openingCancelled, this, [this](const QString& path) {
+        m_messages->showNotice(tr("%1 was not opened: cancelled").arg(QFileInfo(path).fileName()));
+        m_messages->offer(tr("Open a Part …"), [this, path] { askForPart(path); });
+    });
     connect(&m_workbench, &state::Workbench::sessionChanged, this, [this] {
         if (m_workbench.session() != nullptr) m_messages->hide();
+        m_lasting->hide();
+        m_detailsRaised = false;
         updateShownDocks();
         tellWhatIsMissing();
         raiseFilledDock();
@@ -256,6 +276,10 @@ void MainWindow::setupConnections()
     connect(m_status, &StatusStrip::qualityRequested, this, &MainWindow::showQuality);
     connect(&m_workbench, &state::Workbench::sourceRequested, this, &MainWindow::openSource);
     connect(&m_workbench.samples(), &state::Samples::availableChanged, this, &MainWindow::showSampleBar);
+    // The first click on a frame brings the details to the front; from then on the user arranges.
+    connect(&m_workbench.spans(), &state::SpanSelection::picked, this, [this] {
+        if (!std::exchange(m_detailsRaised, true) && !dock(QStringLiteral("span-details"))->isHidden()) dock(QStringLiteral("span-details"))->raise();
+    });
     connect(&m_theme, &theme::Theme::changed, this, &MainWindow::tint);
 }
 
@@ -275,6 +299,7 @@ void MainWindow::restoreWindow()
     m_restored = restoreState(m_settings.value(kStateKey).toByteArray(), kLayoutVersion);
     updateShownDocks();
     m_messages->hide();
+    m_lasting->hide();
     showSampleBar();
 }
 
@@ -324,6 +349,24 @@ void MainWindow::askForFile(const QString& directory)
     if (!path.isEmpty()) m_workbench.open(path);
 }
 
+void MainWindow::askForPart(const QString& wanted)
+{
+    QString path = wanted;
+    if (path.isEmpty())
+        path = QFileDialog::getOpenFileName(this, tr("Open a part of a trace"), QFileInfo(m_workbench.path()).absolutePath(),
+                                            tr("All files (*);;Traces (*.json *.json.gz *.json.zst *.sqlite *.data)"));
+    if (path.isEmpty()) return;
+    auto* dialog = new PartDialog(path, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setChoice(m_part);
+    connect(dialog, &PartDialog::chosen, this, [this, dialog, path](const importers::ImportOptions& part) {
+        m_part = dialog->choice();
+        m_workbench.openPart(path, part);
+    });
+    connect(dialog, &PartDialog::wholeWanted, &m_workbench, [this, path] { m_workbench.openWhole(path); });
+    dialog->open();
+}
+
 void MainWindow::askWhereToSave()
 {
     if (m_workbench.session() == nullptr) return;
@@ -350,15 +393,23 @@ void MainWindow::showAbout()
     box.exec();
 }
 
-// A file that was cut stays marked for as long as it is shown.
 void MainWindow::tellWhatIsMissing()
 {
     if (m_workbench.showsFirstPart()) {
         m_messages->showNotice(tr("This is the first part; the rest is being read"));
+        m_messages->offer(tr("Open a Part …"), [this, path = m_workbench.path()] { askForPart(path); });
         return;
     }
-    for (const session::QualityRow& row : m_workbench.quality())
-        if (row.code == "incomplete-file") m_messages->showNotice(QString::fromStdString(row.message));
+    QStringList missing;
+    bool part = false;
+    for (const session::QualityRow& row : m_workbench.quality()) {
+        part |= row.code == "part-only";
+        for (const char* code : {"incomplete-file", "part-only", "cut-short", "truncated-file"})
+            if (row.code == code) missing << QString::fromStdString(row.message);
+    }
+    if (missing.isEmpty()) return;
+    m_lasting->showWarning(missing.join(QLatin1Char('\n')));
+    if (part) m_lasting->offer(tr("Another Part …"), [this, path = m_workbench.path()] { askForPart(path); });
 }
 
 void MainWindow::showQuality()

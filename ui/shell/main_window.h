@@ -2,6 +2,7 @@
 // Owner: ui/shell. Thread: UI thread.
 #pragma once
 
+#include "ui/state/part_choice.h"
 #include "ui/state/run_controller.h"
 #include "ui/state/source_editor.h"
 #include "ui/state/workbench.h"
@@ -30,6 +31,8 @@ public:
     state::Workbench& workbench() { return m_workbench; }
     QDockWidget* dock(const QString& id) const { return m_docks.value(id); }
     MessageBar& messages() { return *m_messages; }
+    // What is missing of the session that is shown: stays until it is dismissed or another session is shown.
+    MessageBar& lastingNotice() { return *m_lasting; }
     void resetLayout();
 
 protected:
@@ -50,6 +53,7 @@ private:
     void fillRecentMenu();
     void updateTitle();
     void askForFile(const QString& directory);
+    void askForPart(const QString& path); // "": asks for the file first
     void askWhereToSave();
     void showKeys();
     void showAbout();
@@ -68,14 +72,16 @@ private:
     QHash<QString, QDockWidget*> m_docks;
     QList<QDockWidget*> m_dockOrder;
     QHash<QDockWidget*, bool (*)(const session::Session&)> m_shownFor;
-    MessageBar* m_messages = nullptr;
+    MessageBar *m_messages = nullptr, *m_lasting = nullptr;
     QToolBar* m_sampleBar = nullptr;
     StatusStrip* m_status = nullptr;
     QMenu* m_recentMenu = nullptr;
     QAction *m_openAction = nullptr, *m_saveAction = nullptr, *m_closeAction = nullptr, *m_quitAction = nullptr;
     QActionGroup* m_themeGroup = nullptr;
+    state::PartChoice m_part; // the last one
     bool m_closing = false;   // close as soon as the run has stopped or the file is saved
     bool m_firstShow = true;
+    bool m_detailsRaised = false; // for the session that is shown
     bool m_restored = false;
 };
 

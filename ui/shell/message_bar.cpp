@@ -15,6 +15,7 @@ MessageBar::MessageBar(const theme::Theme& theme, QWidget* parent)
     , m_theme(theme)
     , m_icon(new QLabel(this))
     , m_text(new QLabel(this))
+    , m_offer(new QToolButton(this))
     , m_close(new QToolButton(this))
 {
     setObjectName(QStringLiteral("messageBar"));
@@ -26,11 +27,20 @@ MessageBar::MessageBar(const theme::Theme& theme, QWidget* parent)
     m_text->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     m_close->setAutoRaise(true);
     m_close->setToolTip(tr("Dismiss"));
+    m_close->setObjectName(QStringLiteral("dismiss"));
     m_icon->setContentsMargins(8, 0, 8, 0);
     addWidget(m_icon);
     addWidget(m_text);
+    m_offer->setObjectName(QStringLiteral("messageAction"));
+    m_offerAction = addWidget(m_offer);
+    m_offerAction->setVisible(false);
     addWidget(m_close);
     connect(m_close, &QToolButton::clicked, this, &QWidget::hide);
+    connect(m_offer, &QToolButton::clicked, this, [this] {
+        const auto run = m_run; // it may show another text
+        hide();
+        if (run) run();
+    });
     connect(&m_theme, &theme::Theme::changed, this, &MessageBar::tint);
     tint();
     hide();
@@ -46,20 +56,33 @@ void MessageBar::tint()
 
 QString MessageBar::text() const { return m_text->text(); }
 
-void MessageBar::showError(const QString& what, const base::Error& error)
+void MessageBar::showText(const QString& html, bool marked)
 {
-    const QString details = state::errorText(error).toHtmlEscaped().replace(QLatin1Char('\n'), QStringLiteral("<br>"));
-    m_text->setText(QStringLiteral("<b>%1.</b> %2").arg(what.toHtmlEscaped(), details));
-    m_icon->show();
+    m_text->setText(html);
+    m_icon->setVisible(marked);
+    m_offerAction->setVisible(false);
     show();
     fit();
 }
 
-void MessageBar::showNotice(const QString& text)
+void MessageBar::showError(const QString& what, const base::Error& error)
 {
-    m_text->setText(text.toHtmlEscaped());
-    m_icon->hide();
-    show();
+    const QString details = state::errorText(error).toHtmlEscaped().replace(QLatin1Char('\n'), QStringLiteral("<br>"));
+    showText(QStringLiteral("<b>%1.</b> %2").arg(what.toHtmlEscaped(), details), true);
+}
+
+void MessageBar::showNotice(const QString& text) { showText(text.toHtmlEscaped(), false); }
+
+void MessageBar::showWarning(const QString& text)
+{
+    showText(text.toHtmlEscaped().replace(QLatin1Char('\n'), QStringLiteral("<br>")), true);
+}
+
+void MessageBar::offer(const QString& action, std::function<void()> run)
+{
+    m_offer->setText(action);
+    m_run = std::move(run);
+    m_offerAction->setVisible(true);
     fit();
 }
 
@@ -72,7 +95,7 @@ void MessageBar::resizeEvent(QResizeEvent* event)
 // A tool bar asks a label that wraps for its height at a width of its own invention.
 void MessageBar::fit()
 {
-    const int others = m_close->sizeHint().width() + (m_icon->isHidden() ? 0 : m_icon->sizeHint().width()) + 24;
+    const int others = m_close->sizeHint().width() + (m_offerAction->isVisible() ? m_offer->sizeHint().width() + 8 : 0) + (m_icon->isHidden() ? 0 : m_icon->sizeHint().width()) + 24;
     m_text->setFixedHeight(m_text->heightForWidth(std::max(100, width() - others)));
 }
 

@@ -6,12 +6,14 @@
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/engine/backend.h"
+#include "core/importers/importer.h"
 #include "core/model/model.h"
 #include "core/session/session.h"
 #include "core/session/session_sink.h"
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -22,6 +24,12 @@ struct Services {
     std::function<base::Result<session::SessionPtr>(const std::string& path, std::stop_token, const base::Progress&)> openSession;
     // The first part of a large trace, null for files that need none. May be empty.
     std::function<base::Result<session::SessionPtr>(const std::string& path, std::stop_token)> openFirstPart;
+    // Why the memory of this machine will not bear the whole file; null when it will. May be empty.
+    std::function<std::optional<base::Error>(const std::string& path)> tooLarge;
+    // Only a range of time or some steps of a trace. May be empty.
+    std::function<base::Result<session::SessionPtr>(const std::string& path, const importers::ImportOptions& part, std::stop_token,
+                                                    const base::Progress&)>
+        openPart;
     std::function<base::Status(const session::Session&, const std::string& path, std::stop_token, const base::Progress&)>
         saveSession;
     // A new session file that a recording streams into.

@@ -15,20 +15,44 @@ Workbench::Workbench(const Services& services, jobs::JobRunner& jobs, RecentFile
 
 Workbench::~Workbench() = default;
 
-void Workbench::open(const QString& path)
+void Workbench::open(const QString& path) { openChecked(path, true); }
+
+void Workbench::openWhole(const QString& path) { openChecked(path, false); }
+
+void Workbench::openChecked(const QString& path, bool checkMemory)
 {
     if (QFileInfo(path).suffix().compare(QLatin1String("jl"), Qt::CaseInsensitive) == 0) {
         emit modelRequested(path);
         return;
     }
-    m_jobs.start<session::SessionPtr>(
-        m_openSlot, tr("Opening %1").arg(QFileInfo(path).fileName()),
-        [open = m_services.openSession, file = path.toStdString()](std::stop_token stop, const base::Progress& progress) {
-            return open(file, stop, progress);
-        },
-        [this, path](base::Result<session::SessionPtr> result) { opened(std::move(result), path); });
+    const auto tooLarge = checkMemory ? m_services.tooLarge : nullptr;
+    startOpening(path, [tooLarge, open = m_services.openSession, file = path.toStdString()](
+                           std::stop_token stop, const base::Progress& progress) -> base::Result<Opening> {
+        if (tooLarge)
+            if (std::optional<base::Error> why = tooLarge(file)) return Opening{nullptr, std::move(why)};
+        return open(file, stop, progress).map([](session::SessionPtr session) { return Opening{std::move(session), {}}; });
+    }, false);
     openFirstPart(path);
     emit openingChanged();
+}
+
+void Workbench::openPart(const QString& path, const importers::ImportOptions& part)
+{
+    m_firstPartSlot.cancel();
+    leaveFirstPart();
+    startOpening(path, [open = m_services.openPart, file = path.toStdString(), part](
+                           std::stop_token stop, const base::Progress& progress) -> base::Result<Opening> {
+        if (!open) return base::fail(base::ErrorCode::unsupported, "this program opens files whole");
+        return open(file, part, stop, progress).map([](session::SessionPtr session) { return Opening{std::move(session), {}}; });
+    }, true);
+    emit openingChanged();
+}
+
+void Workbench::startOpening(const QString& path, Open open, bool part)
+{
+    m_openingPath = path;
+    m_jobs.start<Opening>(m_openSlot, tr("Opening %1").arg(QFileInfo(path).fileName()), std::move(open),
+                          [this, path, part](base::Result<Opening> result) { opened(std::move(result), path, part); });
 }
 
 void Workbench::openFirstPart(const QString& path)
@@ -56,26 +80,36 @@ void Workbench::leaveFirstPart()
     replace(std::exchange(m_beforeFirstPart, nullptr), std::exchange(m_pathBefore, {}));
 }
 
-void Workbench::opened(base::Result<session::SessionPtr> result, const QString& path)
+void Workbench::opened(base::Result<Opening> result, const QString& path, bool part)
 {
     m_firstPartSlot.cancel();
-    if (!result) leaveFirstPart();
+    if (!result || result->tooLarge) leaveFirstPart();
     emit openingChanged();
+    if (result && result->tooLarge) {
+        emit partSuggested(path, *result->tooLarge);
+        return;
+    }
+    if (!result && part) {
+        emit partSuggested(path, result.error());
+        return;
+    }
     if (!result) {
         m_recent.remove(path);
         emit failed(tr("%1 could not be opened").arg(QFileInfo(path).fileName()), result.error());
         return;
     }
     m_recent.add(path);
-    show(std::move(*result), path);
+    show(std::move(result->session), path);
 }
 
 void Workbench::cancelOpening()
 {
+    const QString path = openingPath();
     m_openSlot.cancel();
     m_firstPartSlot.cancel();
     leaveFirstPart();
     emit openingChanged();
+    if (!path.isEmpty()) emit openingCancelled(path);
 }
 
 void Workbench::show(session::SessionPtr session, const QString& path)

@@ -9,11 +9,13 @@
 #include "ui/state/recent_files.h"
 #include "ui/state/samples.h"
 #include "ui/state/services.h"
+#include "ui/state/span_selection.h"
 
 #include <QObject>
 #include <QString>
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace stepscope::state {
@@ -34,14 +36,20 @@ public:
     jobs::JobRunner& jobs() { return m_jobs; }
     RecentFiles& recent() { return m_recent; }
     Samples& samples() { return m_samples; }
+    SpanSelection& spans() { return m_spans; }
 
     // Opens a session file or a trace, or hands a model file (.jl) to the run panel by modelRequested(). The session that
     // is open stays until the new one is read, or until the first part of a large trace is; a failure leaves it in place.
     void open(const QString& path);
+    // The same without a look at the memory that it will need.
+    void openWhole(const QString& path);
+    // Only a part of a trace.
+    void openPart(const QString& path, const importers::ImportOptions& part);
     void cancelOpening();
     bool opening() const { return m_openSlot.busy(); }
     // What is shown is the first part of a trace that is still being read.
     bool showsFirstPart() const { return m_firstPart; }
+    QString openingPath() const { return opening() ? m_openingPath : QString(); }
     // Shows a session that is already in memory; `path` may be empty.
     void show(session::SessionPtr session, const QString& path);
     // Fails without a change where `path` is the file of another tool that the session was imported from.
@@ -74,6 +82,10 @@ public:
 signals:
     void sessionChanged();
     void openingChanged();
+    void openingCancelled(const QString& path); // by the user
+    // The memory will not bear the whole file, or the part that was chosen could not be opened: nothing was, and another
+    // part may do.
+    void partSuggested(const QString& path, const stepscope::base::Error& error);
     void saved(const QString& path);
     void failed(const QString& what, const stepscope::base::Error& error);
     void filterChanged();
@@ -84,8 +96,15 @@ signals:
     void sourceRequested(const QString& file, int line);
 
 private:
+    struct Opening {
+        session::SessionPtr session;
+        std::optional<base::Error> tooLarge;
+    };
+    using Open = std::function<base::Result<Opening>(std::stop_token, const base::Progress&)>;
+    void startOpening(const QString& path, Open open, bool part);
+    void openChecked(const QString& path, bool checkMemory);
     bool isForeignSource(const QString& path) const;
-    void opened(base::Result<session::SessionPtr> result, const QString& path);
+    void opened(base::Result<Opening> result, const QString& path, bool part);
     void openFirstPart(const QString& path);
     void leaveFirstPart();
     void replace(session::SessionPtr session, const QString& path);
@@ -95,11 +114,12 @@ private:
     RecentFiles& m_recent;
     jobs::JobSlot m_openSlot, m_firstPartSlot, m_saveSlot;
     session::SessionPtr m_session;
-    QString m_path;
+    QString m_path, m_openingPath;
     StepFilter m_filter;
     base::LayerId m_selectedLayer;
     bool m_measuring = false;
     Samples m_samples{*this};
+    SpanSelection m_spans{*this};
     bool m_firstPart = false;
     session::SessionPtr m_beforeFirstPart; // comes back when the rest cannot be read or is not wanted
     QString m_pathBefore;

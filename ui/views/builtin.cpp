@@ -16,6 +16,7 @@ std::vector<ViewFactory> builtinViews()
         {QStringLiteral("primitives"), tr("Primitives"), makePrimitivesView},
         {QStringLiteral("steps"), tr("Steps"), makeStepsView},
         {QStringLiteral("devices"), tr("Devices"), makeDevicesView, showsDevices},
+        {QStringLiteral("span-details"), tr("Details"), makeSpanDetailsView, showsSpanDetails},
         {QStringLiteral("sample-tree"), tr("Sample tree"), makeSampleTreeView},
         {QStringLiteral("sample-flat"), tr("Functions"), makeSampleFlatView},
         {QStringLiteral("session"), tr("Session"), makeSessionView},

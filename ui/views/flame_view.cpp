@@ -126,6 +126,10 @@ private:
         connect(m_flame, &flame::FlameWidget::sourceRequested, this, [this](uint32_t node) {
             if (const analysis::FlamePlace* place = m_flame->tree()->place(node)) openPlace(m_workbench, *m_flame->tree()->session, *place);
         });
+        connect(&m_workbench.spans(), &state::SpanSelection::nodeRequested, this, [this](uint32_t node) {
+            m_flame->select(node);
+            m_flame->ensureVisible(node);
+        });
         connect(&m_samples, &state::Samples::inFlameChanged, this, [this] { rebuild(); });
         connect(&m_samples, &state::Samples::viewChanged, this, [this] {
             if (showsSamples()) showSamples();
@@ -147,6 +151,8 @@ private:
         }
         const session::Label* label = node == present::kNoNode || tree == nullptr ? nullptr : tree->label(node);
         m_workbench.selectLayer(label != nullptr ? label->layer : base::LayerId());
+        const session::SessionPtr& session = m_workbench.session();
+        if (session != nullptr && showsSpanDetails(*session)) m_workbench.spans().setNode(tree, node);
     }
 
     void showMenu(uint32_t node, const QPoint& at)

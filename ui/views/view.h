@@ -39,6 +39,8 @@ QWidget* makePrimitivesView(const ViewContext& context, QWidget* parent);
 QWidget* makeStepsView(const ViewContext& context, QWidget* parent);
 QWidget* makeDevicesView(const ViewContext& context, QWidget* parent);
 bool showsDevices(const session::Session& session);
+QWidget* makeSpanDetailsView(const ViewContext& context, QWidget* parent);
+bool showsSpanDetails(const session::Session& session);
 QWidget* makeSampleTreeView(const ViewContext& context, QWidget* parent);
 QWidget* makeSampleFlatView(const ViewContext& context, QWidget* parent);
 QWidget* makeSessionView(const ViewContext& context, QWidget* parent);
