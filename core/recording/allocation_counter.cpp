@@ -95,16 +95,31 @@ uint64_t distanceFor(ThreadAllocations& counts) noexcept
     return std::max<uint64_t>(distance, 64) << (2 * growth);
 }
 
+// Whether what this thread allocates may be memory for the thread that made it.
+bool mayHelp() noexcept
+{
+    const RegisteredThread* self = currentThread();
+    return self != nullptr && self->leader != nullptr && !self->excluded.load(kRelaxed);
+}
+
+bool samplingStacks() noexcept { return (detail::g_allocationModes.load(kRelaxed) & kSampleAllocations) != 0; }
+
+// A thread without probes that another one made looks every time whether that one has probes by now.
+void setLook(ThreadAllocations& counts) noexcept
+{
+    counts.lookAt.store(counts.ownProbes.load(kRelaxed) || !mayHelp() ? counts.sampleAt : 0, kRelaxed);
+}
+
 // Sets what the next closer look is for.
 void lookLater(ThreadAllocations& counts) noexcept
 {
     constexpr uint64_t kLookAgain = 65536; // whether sampling was switched on
     const uint64_t bytes = counts.bytes.load(kRelaxed);
-    const bool sampling = (detail::g_allocationModes.load(kRelaxed) & kSampleAllocations) != 0;
+    const bool sampling = samplingStacks();
     counts.bytesPerSample = sampling ? distanceFor(counts) : 0;
     counts.sampleAt = bytes + 1 + (sampling ? drawDistance(counts) : kLookAgain);
-    // A thread without probes looks every time whom it works for.
-    counts.lookAt.store(counts.ownProbes.load(kRelaxed) ? counts.sampleAt : 0, kRelaxed);
+    // A thread without probes that another one made looks every time whether that one has probes by now.
+    counts.lookAt.store(counts.ownProbes.load(kRelaxed) || !mayHelp() ? counts.sampleAt : 0, kRelaxed);
 }
 
 // Memory for the thread that made this one and has the probes.
@@ -118,6 +133,13 @@ void helperAllocated(size_t bytes) noexcept
     if (counts == nullptr) return;
     counts->helperAllocations.fetch_add(1, kRelaxed);
     counts->helperBytes.fetch_add(bytes, kRelaxed);
+}
+
+// Sampling was switched on. A thread that is just setting its next look may miss it, and sees it with that look.
+void lookSoon() noexcept
+{
+    const size_t used = std::min(g_process.used.load(std::memory_order_acquire), kMostThreads);
+    for (size_t i = 0; i < used; ++i) g_process.slots[i].lookAt.store(0, kRelaxed);
 }
 
 // An allocation of n bytes is taken with the chance 1 - e^(-n / mean), and stands for as many as that is less than 1.
@@ -158,6 +180,7 @@ AllocationCounting::AllocationCounting(uint32_t modes) : m_modes(*whyNoAllocatio
     begin();
     for (size_t i = 0; i < g_process.users.size(); ++i)
         if ((m_modes >> i & 1) != 0 && g_process.users[i].fetch_add(1) == 0) detail::g_allocationModes.fetch_or(1u << i);
+    if ((m_modes & kSampleAllocations) != 0) lookSoon();
 }
 
 AllocationCounting::~AllocationCounting()
@@ -211,6 +234,11 @@ void excludeAllocationsOfThisThread() noexcept
     }
 }
 
+void lookWhomAllocationsAreFor() noexcept
+{
+    if (detail::t_allocations != nullptr) detail::t_allocations->lookAt.store(0, kRelaxed);
+}
+
 uint64_t threadsWithoutCounts() noexcept { return g_process.uncounted.load(kRelaxed); }
 
 void setAllocationSampling(uint64_t bytesPerSample) noexcept
@@ -252,8 +280,9 @@ ThreadAllocations* attachAllocations() noexcept
 void lookAtAllocation(ThreadAllocations& counts, size_t bytes) noexcept
 {
     if (!counts.ownProbes.load(kRelaxed)) helperAllocated(bytes);
-    if (counts.bytes.load(kRelaxed) < counts.sampleAt) return;
-    const bool take = counts.bytesPerSample != 0 && bytes != 0 && !counts.ofRecording.load(kRelaxed);
+    const bool due = counts.bytes.load(kRelaxed) >= counts.sampleAt;
+    if (!due && (counts.bytesPerSample != 0) == samplingStacks()) return setLook(counts);
+    const bool take = due && counts.bytesPerSample != 0 && bytes != 0 && !counts.ofRecording.load(kRelaxed);
     if (take) {
         ++counts.samplesInRound;
         takeSample(counts, bytes);

@@ -73,6 +73,8 @@ AllocationTotals allocationsOfProcess() noexcept;
 int64_t heapBeforeCounting() noexcept;
 // For threads with probes: what they allocate is no longer counted for the thread that made them.
 void attributeAllocationsByProbes() noexcept;
+// For a thread that has just learnt which thread made it.
+void lookWhomAllocationsAreFor() noexcept;
 // For threads of the recording itself.
 void excludeAllocationsOfThisThread() noexcept;
 // Threads that were not counted because there were too many at once.

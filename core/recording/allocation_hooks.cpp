@@ -52,17 +52,32 @@ constexpr int64_t smallBlockBytes(size_t bytes) noexcept
     return static_cast<int64_t>(block < kLeast ? kLeast : block);
 }
 
-inline void count(ThreadAllocations& counts, int64_t block, size_t bytes) noexcept
+// True when the allocation needs a closer look.
+inline bool count(ThreadAllocations& counts, int64_t block, size_t bytes) noexcept
 {
     add(counts.allocations, uint64_t{1});
     const int64_t live = add(counts.live, block);
     if (live > counts.peak.load(kRelaxed)) counts.peak.store(live, kRelaxed);
-    if (add(counts.bytes, uint64_t{bytes}) >= counts.lookAt.load(kRelaxed)) [[unlikely]] detail::lookAtAllocation(counts, bytes);
+    return add(counts.bytes, uint64_t{bytes}) >= counts.lookAt.load(kRelaxed);
 }
 
-// Large blocks, the first allocation of a thread, and timed ones.
+// The paths that are taken rarely or cost much anyway are apart, so that the common ones save no registers and jump straight on.
 template <class Allocate>
-__attribute__((noinline)) void* countedAfter(size_t bytes, Allocate allocate) noexcept
+__attribute__((noinline)) void* lookedAt(ThreadAllocations& counts, size_t bytes, Allocate allocate) noexcept
+{
+    detail::lookAtAllocation(counts, bytes);
+    return allocate();
+}
+
+__attribute__((noinline)) void* lookedAt(ThreadAllocations& counts, size_t bytes, void* memory) noexcept
+{
+    detail::lookAtAllocation(counts, bytes);
+    return memory;
+}
+
+// The first allocation of a thread, and timed ones.
+template <class Allocate>
+__attribute__((noinline)) void* countedSlowly(size_t bytes, Allocate allocate) noexcept
 {
     ThreadAllocations* counts = detail::t_allocations;
     if (counts == nullptr) counts = detail::attachAllocations();
@@ -70,22 +85,25 @@ __attribute__((noinline)) void* countedAfter(size_t bytes, Allocate allocate) no
     const uint64_t start = timed ? ticks() : 0;
     void* memory = allocate();
     if (timed) add(counts->ticks, ticks() - start);
-    if (counts != nullptr && memory != nullptr) count(*counts, detail::blockBytes(memory), bytes);
+    if (counts != nullptr && memory != nullptr && count(*counts, detail::blockBytes(memory), bytes)) detail::lookAtAllocation(*counts, bytes);
     return memory;
 }
 
-// Apart from the functions below, so that those jump straight on while counting is off.
 template <class Allocate>
-__attribute__((noinline)) void* countedBefore(size_t bytes, Allocate allocate) noexcept
+inline void* counted(uint32_t modes, size_t bytes, Allocate allocate) noexcept
 {
     ThreadAllocations* counts = detail::t_allocations;
-    const bool timed = (detail::g_allocationModes.load(kRelaxed) & kTimeAllocations) != 0;
-    if (bytes > kSmall || timed || counts == nullptr) [[unlikely]] return countedAfter(bytes, allocate);
-    count(*counts, smallBlockBytes(bytes), bytes);
-    return allocate();
+    if ((modes & kTimeAllocations) != 0 || counts == nullptr) [[unlikely]] return countedSlowly(bytes, allocate);
+    if (bytes <= kSmall) {
+        if (count(*counts, smallBlockBytes(bytes), bytes)) [[unlikely]] return lookedAt(*counts, bytes, allocate);
+        return allocate();
+    }
+    void* memory = allocate();
+    if (memory != nullptr && count(*counts, detail::blockBytes(memory), bytes)) [[unlikely]] return lookedAt(*counts, bytes, memory);
+    return memory;
 }
 
-inline bool counting() noexcept { return detail::g_allocationModes.load(kRelaxed) != 0; }
+inline uint32_t modesNow() noexcept { return detail::g_allocationModes.load(kRelaxed); }
 
 __attribute__((noinline)) void freedSlowly(uint32_t modes, void* memory) noexcept
 {
@@ -104,7 +122,7 @@ __attribute__((noinline)) void freedSlowly(uint32_t modes, void* memory) noexcep
 void* aligned(size_t alignment, size_t bytes) noexcept
 {
     const auto allocate = [=]() noexcept { return __libc_memalign(alignment, bytes); };
-    return counting() ? countedAfter(bytes, allocate) : allocate();
+    return modesNow() != 0 ? countedSlowly(bytes, allocate) : allocate();
 }
 
 bool isPowerOfTwo(size_t value) { return value != 0 && (value & (value - 1)) == 0; }
@@ -117,13 +135,14 @@ size_t pageSize() { return static_cast<size_t>(::sysconf(_SC_PAGESIZE)); }
 
 STEPSCOPE_REPLACES void* malloc(size_t bytes)
 {
-    if (!counting()) return __libc_malloc(bytes);
-    return countedBefore(bytes, [=]() noexcept { return __libc_malloc(bytes); });
+    const uint32_t modes = modesNow();
+    if (modes == 0) return __libc_malloc(bytes);
+    return counted(modes, bytes, [=]() noexcept { return __libc_malloc(bytes); });
 }
 
 STEPSCOPE_REPLACES void free(void* memory)
 {
-    const uint32_t modes = detail::g_allocationModes.load(kRelaxed);
+    const uint32_t modes = modesNow();
     if (modes != 0 && memory != nullptr) {
         ThreadAllocations* counts = detail::t_allocations;
         if ((modes & kTimeAllocations) != 0 || counts == nullptr) [[unlikely]] return freedSlowly(modes, memory);
@@ -134,17 +153,18 @@ STEPSCOPE_REPLACES void free(void* memory)
 
 STEPSCOPE_REPLACES void* calloc(size_t count, size_t bytes)
 {
-    if (!counting()) return __libc_calloc(count, bytes);
+    const uint32_t modes = modesNow();
+    if (modes == 0) return __libc_calloc(count, bytes);
     size_t total = 0;
     if (__builtin_mul_overflow(count, bytes, &total)) return __libc_calloc(count, bytes); // which refuses
-    return countedBefore(total, [=]() noexcept { return __libc_calloc(count, bytes); });
+    return counted(modes, total, [=]() noexcept { return __libc_calloc(count, bytes); });
 }
 
 STEPSCOPE_REPLACES void* realloc(void* old, size_t bytes)
 {
-    if (!counting()) return __libc_realloc(old, bytes);
+    if (modesNow() == 0) return __libc_realloc(old, bytes);
     const int64_t before = old != nullptr ? detail::blockBytes(old) : 0;
-    void* memory = countedAfter(bytes, [=]() noexcept { return __libc_realloc(old, bytes); });
+    void* memory = countedSlowly(bytes, [=]() noexcept { return __libc_realloc(old, bytes); });
     if (memory == nullptr && bytes != 0) return nullptr; // the old block stays
     if (ThreadAllocations* counts = detail::t_allocations; counts != nullptr) add(counts->live, -before);
     else detail::freedWithoutCounts(before);

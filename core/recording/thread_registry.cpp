@@ -139,6 +139,7 @@ void ThreadRegistry::addCurrentThread(std::shared_ptr<RegisteredThread> maker, c
         thread->serial = m_nextSerial++;
         m_threads.push_back(thread);
         t_thread = thread.get();
+        lookWhomAllocationsAreFor();
         if (m_observer != nullptr) m_observer->threadStarted(*thread);
     } catch (const std::exception&) {
         // Without memory the thread runs unsampled; it is counted with those that the registry does not know.
