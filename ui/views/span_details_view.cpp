@@ -17,6 +17,10 @@ namespace stepscope::views {
 
 namespace {
 
+constexpr qsizetype kLongestLink = 72; // characters; names of kernels have hundreds
+
+QString shortened(const QString& name) { return name.size() <= kLongestLink ? name : name.left(kLongestLink - 1) + QChar(0x2026); }
+
 QString text(const std::string& utf8) { return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size())); }
 
 class SpanDetailsView : public QWidget {
@@ -130,7 +134,7 @@ private:
                 rows += row(text(link.relation), QStringLiteral("<a style='color:%1' href='span:%2'>%3</a> <span style='color:%4'>%5</span>")
                                                      .arg(m_theme.colours().accent.name())
                                                      .arg(link.row)
-                                                     .arg(text(link.name).toHtmlEscaped(), m_theme.colours().dimText.name(), text(link.time).toHtmlEscaped()));
+                                                     .arg(shortened(text(link.name)).toHtmlEscaped(), m_theme.colours().dimText.name(), text(link.time).toHtmlEscaped()));
             }
             out += table(rows);
             if (report.details.linksLeftOut > 0) out += paragraph(tr("and %1 shorter ones").arg(report.details.linksLeftOut));
