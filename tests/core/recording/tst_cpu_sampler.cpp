@@ -348,7 +348,7 @@ private slots:
             byTrack[run.samples().track[i]] += run.samples().weight[i];
         int busy = 0;
         for (const auto& [track, weight] : byTrack)
-            if (weight > 50'000'000) ++busy;
+            if (weight > 10'000'000) ++busy; // on a busy machine a thread may run between two ticks for long
         QCOMPARE(busy, 4);
     }
 
