@@ -33,6 +33,7 @@ void FlameWidget::setHovered(const present::FlameRect* rect, const QPointF& posi
         m_details->hide();
         return;
     }
+    m_hoverPosition = position;
     if (rect != m_hovered) {
         m_hovered = rect;
         QPalette palette = m_details->palette();

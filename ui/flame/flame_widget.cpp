@@ -68,19 +68,27 @@ FlameWidget::FlameWidget(const theme::Theme& theme, QWidget* parent)
 
 void FlameWidget::setTree(TreePtr tree, bool sameRun)
 {
-    std::vector<std::string> zoomedPath, selectedPath;
-    if (m_tree != nullptr && tree != nullptr && (sameRun || m_tree->session == tree->session)) {
-        if (!atHome()) zoomedPath = namesTo(*m_tree, zoomedNode());
-        if (m_selected != present::kNoNode) selectedPath = namesTo(*m_tree, m_selected);
+    const bool related = m_tree != nullptr && tree != nullptr && (sameRun || m_tree->session == tree->session);
+    const FlamePlace oldHome = home();
+    const TreePtr old = std::exchange(m_tree, std::move(tree));
+    const FlamePlace newHome = home();
+    const auto hoveredAt = related && m_hovered != nullptr ? std::optional(m_hoverPosition) : std::nullopt;
+    setHovered(nullptr, {});
+    if (old != m_tree) m_painter.clear();
+    if (related) {
+        const auto again = [&](uint32_t node) { return nodeByNames(*m_tree, namesTo(*old, node)); };
+        m_selected = m_selected == present::kNoNode ? m_selected : again(m_selected);
+        m_history.convert([&](const FlamePlace& place) {
+            const uint32_t node = place.node == oldHome.node ? newHome.node : again(place.node);
+            return node == present::kNoNode ? newHome : FlamePlace{node, place.scale, place.offset};
+        });
+    } else {
+        m_selected = present::kNoNode;
+        m_history.reset(newHome);
     }
-    m_tree = std::move(tree);
-    m_painter.clear();
-    m_selected = selectedPath.empty() ? present::kNoNode : nodeByNames(*m_tree, selectedPath);
-    const uint32_t zoomed = zoomedPath.empty() ? present::kNoNode : nodeByNames(*m_tree, zoomedPath);
-    m_history.reset(home());
-    if (zoomed != present::kNoNode) m_history.go({zoomed, 1, 0});
     setHighlightedLayer(m_highlighted);
     placeMoved();
+    if (hoveredAt) hoverAt(*hoveredAt); // the details stay under a mouse that rests
 }
 
 void FlameWidget::setEmptyText(const QString& text)

@@ -35,8 +35,8 @@ public:
     explicit FlameWidget(const theme::Theme& theme, QWidget* parent = nullptr);
 
     using TreePtr = std::shared_ptr<const analysis::FlameTree>;
-    // Null shows the empty text. Zoom, selection and search are kept where the new tree has the same path, if it is of
-    // the same session or `sameRun` says that it is a later state of the same run.
+    // Null shows the empty text. Zoom and its history, selection, search and the details under the mouse are kept where
+    // the new tree has the same path, if it is of the same session or `sameRun` says that it is a later state of the same run.
     void setTree(TreePtr tree, bool sameRun = false);
     const TreePtr& tree() const { return m_tree; }
     void setEmptyText(const QString& text);
@@ -152,6 +152,7 @@ private:
     int m_currentMatch = -1;
     QLabel* m_details = nullptr;
     const present::FlameRect* m_hovered = nullptr; // into m_layout.rects
+    QPointF m_hoverPosition;
     std::optional<QPointF> m_pressed;
     QPointF m_lastDrag;
     bool m_dragging = false;

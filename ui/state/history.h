@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace stepscope::state {
@@ -28,6 +29,12 @@ public:
     bool canRedo() const { return m_at + 1 < m_entries.size(); }
     bool undo() { return canUndo() && (--m_at, true); }
     bool redo() { return canRedo() && (++m_at, true); }
+    // Every entry becomes convert(entry): the same places in a later state of what is shown.
+    template <class Convert>
+    void convert(Convert convert)
+    {
+        for (T& entry : m_entries) entry = convert(std::as_const(entry));
+    }
     void reset(T home)
     {
         m_entries.assign(1, std::move(home));

@@ -240,6 +240,44 @@ private slots:
         QCOMPARE(m_widget->zoomedNode(), 0u);
     }
 
+    // A state of the run that comes half a second later: more of the same, and something new.
+    void aLaterStateOfARunMovesNothing()
+    {
+        m_widget->setTree(test::treeOf({{{"main", "step", "conv"}, 60}, {{"main", "step", "pool"}, 40}}));
+        m_widget->zoomTo(test::nodeNamed(*m_widget->tree(), "step"));
+        m_widget->zoomBy(2, 300);
+        m_widget->select(test::nodeNamed(*m_widget->tree(), "pool"));
+        const flame::FlamePlace place = m_widget->place();
+        const QPointF mouse = m_widget->viewportRect(m_widget->layout().rects.back()).center();
+        m_widget->hoverAt({std::clamp(mouse.x(), 40.0, 700.0), mouse.y()});
+        auto* details = m_widget->findChild<QLabel*>("flameDetails");
+        QVERIFY(details->isVisible());
+        const QString told = details->text();
+        const auto order = [&] {
+            QStringList names;
+            for (const present::FlameRect& rect : m_widget->layout().rects)
+                if (rect.kind == present::FlameRectKind::frame) names << flame::FlamePainter::labelOf(*m_widget->tree(), rect);
+            return names;
+        };
+        const QStringList before = order();
+
+        m_widget->setTree(test::treeOf({{{"main", "step", "conv"}, 600}, {{"main", "step", "pool"}, 500}, {{"main", "late"}, 10}}), true);
+        QCOMPARE(m_widget->tree()->name(m_widget->place().node), std::string_view("step"));
+        QCOMPARE(m_widget->place().scale, place.scale);
+        QCOMPARE(m_widget->place().offset, place.offset);
+        QCOMPARE(m_widget->tree()->name(m_widget->selectedNode()), std::string_view("pool"));
+        QStringList after = order();
+        QCOMPARE(after, before);
+        QVERIFY(details->isVisible()); // the mouse rests, its details do too, with the new figures
+        QVERIFY(details->text() != told);
+        m_widget->undoZoom();
+        m_widget->undoZoom();
+        QVERIFY(m_widget->atHome());
+        QVERIFY(order().contains("late"));
+        m_widget->redoZoom();
+        QCOMPARE(m_widget->tree()->name(m_widget->zoomedNode()), std::string_view("step"));
+    }
+
     void theLegendNamesWhatOccurs()
     {
         flame::LegendWidget legend(m_theme);
