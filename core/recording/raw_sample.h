@@ -1,5 +1,6 @@
 // RawSample: one sample as the signal handler copies it: this header, then `stackBytes` of the stack from stackAddress
-// upwards, then `otherBytes` from otherAddress: the memory the stack pointer points to where it is not the stack.
+// upwards, then `otherBytes` from otherAddress: the memory the stack pointer points to where it is not the stack, or
+// the frames beyond a work space on the stack that is too large to be copied.
 // Owner: core/recording. Thread: plain values.
 #pragma once
 

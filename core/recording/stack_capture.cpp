@@ -18,7 +18,8 @@ namespace stepscope::recording {
 
 namespace {
 
-constexpr size_t kMaxStackBytes = 64 * 1024;
+constexpr size_t kUsualStackBytes = 64 * 1024;
+constexpr size_t kMaxStackBytes = 256 * 1024;
 constexpr size_t kOtherBytes = 256;  // where oneDNN's matrix kernels keep the stack pointer they replaced
 constexpr uint64_t kRedZone = 128;   // below the stack pointer, in use all the same; rules of gcc refer to it
 constexpr uint64_t kPage = 4096;
@@ -36,11 +37,26 @@ uint32_t copyOther(uint64_t address, OtherMemory& to)
     return got > 0 ? static_cast<uint32_t>(got) & ~uint32_t{7} : 0;
 }
 
-void takeStack(RawSample& sample, const RegisteredThread& thread, uint64_t from)
+uint32_t upToEnd(const RegisteredThread& thread, uint64_t from, size_t most)
 {
-    const uint64_t bytes = (thread.stackHigh - from) & ~uint64_t{7};
+    return static_cast<uint32_t>(std::min<uint64_t>((thread.stackHigh - from) & ~uint64_t{7}, most));
+}
+
+void takeStack(RawSample& sample, const RegisteredThread& thread, uint64_t from, size_t most = kMaxStackBytes)
+{
     sample.stackAddress = from;
-    sample.stackBytes = static_cast<uint32_t>(std::min<uint64_t>(bytes, kMaxStackBytes)); // one that is cut ends early
+    sample.stackBytes = upToEnd(thread, from, most); // one that is cut ends early
+}
+
+// The first word that points into [low, high); 0 when there is none.
+uint64_t findPointer(const std::byte* memory, uint64_t bytes, uint64_t low, uint64_t high)
+{
+    for (uint64_t offset = 0; offset + 8 <= bytes; offset += 8) {
+        uint64_t word;
+        rawCopy(&word, memory + offset, sizeof(word));
+        if (word >= low && word < high && (word & 7) == 0) return word;
+    }
+    return 0;
 }
 
 // The stack pointer points elsewhere: the true one may be in the memory there.
@@ -49,13 +65,26 @@ void takeSwitchedStack(RawSample& sample, OtherMemory& other, const RegisteredTh
     if ((sp & 7) != 0) return;
     sample.otherAddress = sp;
     sample.otherBytes = copyOther(sp, other);
-    for (uint64_t offset = 0; offset < sample.otherBytes; offset += 8) {
-        uint64_t word;
-        rawCopy(&word, other.data() + offset, sizeof(word));
-        if (word < thread.stackLow || word >= thread.stackHigh || (word & 7) != 0) continue;
-        takeStack(sample, thread, word);
-        return;
+    const uint64_t old = findPointer(other.data(), sample.otherBytes, thread.stackLow, thread.stackHigh);
+    if (old != 0) takeStack(sample, thread, old);
+}
+
+// oneDNN's matrix kernels may have their work space on the stack, the old stack pointer at its begin: where that space is
+// large, it is left out from the copy, but not the frames of the callers beyond. Returns where these begin.
+const void* takeOwnStack(RawSample& sample, const RegisteredThread& thread, uint64_t sp)
+{
+    const uint64_t aligned = sp & ~uint64_t{7};
+    takeStack(sample, thread, aligned - kRedZone, kUsualStackBytes);
+    const uint64_t end = sample.stackAddress + sample.stackBytes;
+    if (end + 8 > thread.stackHigh) return nullptr;
+    const uint64_t old = findPointer(reinterpret_cast<const std::byte*>(aligned), kOtherBytes, end, thread.stackHigh);
+    if (old == 0) {
+        takeStack(sample, thread, sample.stackAddress);
+        return nullptr;
     }
+    sample.otherAddress = old;
+    sample.otherBytes = upToEnd(thread, old, kMaxStackBytes);
+    return reinterpret_cast<const void*>(old);
 }
 
 bool capture(RegisteredThread& thread, SampleRing& ring, RawSample& sample) noexcept
@@ -65,14 +94,18 @@ bool capture(RegisteredThread& thread, SampleRing& ring, RawSample& sample) noex
     sample.label = marker.label.load(std::memory_order_relaxed);
     sample.step = marker.step.load(std::memory_order_relaxed);
     OtherMemory other;
+    const void* second = other.data();
     const uint64_t sp = sample.registers[kStackRegister];
-    if (sp >= thread.stackLow + kRedZone && sp < thread.stackHigh) takeStack(sample, thread, (sp & ~uint64_t{7}) - kRedZone);
-    else takeSwitchedStack(sample, other, thread, sp);
+    if (sp >= thread.stackLow + kRedZone && sp < thread.stackHigh) {
+        second = takeOwnStack(sample, thread, sp);
+    } else {
+        takeSwitchedStack(sample, other, thread, sp);
+    }
     sample.size = static_cast<uint32_t>(sizeof(sample)) + sample.stackBytes + sample.otherBytes;
     if (!ring.reserve(sample.size)) return false;
     ring.put(&sample, sizeof(sample));
     ring.put(reinterpret_cast<const void*>(sample.stackAddress), sample.stackBytes);
-    ring.put(other.data(), sample.otherBytes);
+    ring.put(second, sample.otherBytes);
     ring.commit();
     return true;
 }

@@ -145,8 +145,13 @@ bool Unwinder::followsCall(uint64_t returnAddress)
 bool Unwinder::search(Registers& registers, const StackCopy& stack, uint64_t ticks, int& skip)
 {
     uint64_t from = (registers.value[kStackRegister] + 7) & ~uint64_t{7};
-    if (from < stack.address || from >= stack.address + stack.bytes.size()) from = stack.address;
-    const uint64_t end = std::min(stack.address + stack.bytes.size(), from + kSearchBytes);
+    uint64_t begin = stack.address, size = stack.bytes.size();
+    if (from >= stack.otherAddress && from - stack.otherAddress < stack.other.size() && stack.otherAddress > stack.address) {
+        begin = stack.otherAddress; // beyond a work space
+        size = stack.other.size();
+    }
+    if (from < begin || from >= begin + size) from = begin;
+    const uint64_t end = std::min(begin + size, from + kSearchBytes);
     uint64_t word = 0;
     for (uint64_t at = from; at + 8 <= end; at += 8) {
         if (!stack.read(at, word)) return false;

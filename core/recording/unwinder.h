@@ -20,7 +20,7 @@ namespace stepscope::recording {
 struct StackCopy {
     uint64_t address = 0;
     std::span<const std::byte> bytes;
-    uint64_t otherAddress = 0; // where the stack pointer points when not to the stack
+    uint64_t otherAddress = 0; // where the stack pointer points when not to the stack, or frames further up
     std::span<const std::byte> other;
 
     bool read(uint64_t from, uint64_t& value) const noexcept;

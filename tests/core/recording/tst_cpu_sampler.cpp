@@ -1,5 +1,6 @@
 // The sampler as a whole: what it records of threads whose work is known.
 #include "core/recording/cpu_sampler.h"
+#include "core/recording/generated_code.h"
 #include "core/recording/probe.h"
 #include "core/recording/process_setup.h"
 #include "core/recording/recorder.h"
@@ -14,6 +15,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <csignal>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
@@ -70,6 +72,30 @@ int64_t threadTime()
     return deepRed(depth - 1, ns) + 1;
 }
 
+#if defined(__x86_64__)
+// As oneDNN's matrix kernels where they keep their work space on the stack: 256 KiB below the caller's frame, at the
+// begin of a page, with the old stack pointer in it. Counts rdi down.
+constexpr unsigned char kWorkSpaceKernel[] = {
+    0x55,                                           // push rbp
+    0x48, 0x89, 0xe5,                               // mov rbp, rsp
+    0x48, 0x8d, 0xa4, 0x24, 0x00, 0x00, 0xfc, 0xff, // lea rsp, [rsp - 0x40000]
+    0x48, 0x81, 0xe4, 0x00, 0xf0, 0xff, 0xff,       // and rsp, -0x1000
+    0x48, 0x89, 0x6c, 0x24, 0x78,                   // mov [rsp + 0x78], rbp
+    0x48, 0x31, 0xed,                               // xor rbp, rbp
+    0x48, 0xff, 0xcf,                               // dec rdi
+    0x75, 0xfb,                                     // jnz to the dec
+    0x48, 0x8b, 0x64, 0x24, 0x78,                   // mov rsp, [rsp + 0x78]
+    0x5d,                                           // pop rbp
+    0xc3,                                           // ret
+};
+
+[[gnu::noipa]] int callKernel(void (*kernel)(int64_t), int64_t rounds)
+{
+    kernel(rounds);
+    return 1;
+}
+#endif
+
 // Names functions of this file by where they start and end.
 class OwnNames : public Symbolizer {
 public:
@@ -91,6 +117,9 @@ public:
         look("spinRed", &spinRed);
         look("spinBlue", &spinBlue);
         look("deepRed", &deepRed);
+#if defined(__x86_64__)
+        look("callKernel", &callKernel);
+#endif
         if (name == nullptr) return {};
         return {{name, "", 0, 0}};
     }
@@ -549,6 +578,33 @@ private slots:
             QVERIFY(run.statistics.samples > 5);
         }
         ::munmap(memory, 2 * kPage);
+#else
+        QSKIP("stacks are sampled on x86-64 only");
+#endif
+    }
+
+    void callersOfAKernelWithALargeWorkSpaceOnTheStackAreFound()
+    {
+#if defined(__x86_64__)
+        constexpr size_t kPage = 4096;
+        void* memory = ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) QSKIP("this system allows no memory that is both written and run");
+        std::memcpy(memory, kWorkSpaceKernel, sizeof(kWorkSpaceKernel));
+        codeRegistry().add("kernel", reinterpret_cast<uint64_t>(memory), sizeof(kWorkSpaceKernel));
+        const auto kernel = reinterpret_cast<void (*)(int64_t)>(memory);
+        const Recorded run = record(options(), [&](Recorder&, CpuSampler&) { callKernel(kernel, 200'000'000); });
+        QVERIFY(run.started.has_value());
+        QVERIFY(run.session != nullptr);
+        int64_t found = 0, whole = 0;
+        for (size_t i = 0; i < run.samples().size(); ++i) {
+            const std::vector<std::string> names = run.names(run.samples().stack[i]);
+            if (names.empty() || names.back() != "kernel") continue;
+            ++found;
+            whole += names.size() > 2 && names[names.size() - 2] == "callKernel" && names.front() != "(start of the stack not found)" ? 1 : 0;
+        }
+        QVERIFY(found > 5);
+        QCOMPARE(whole, found);
+        ::munmap(memory, kPage);
 #else
         QSKIP("stacks are sampled on x86-64 only");
 #endif
