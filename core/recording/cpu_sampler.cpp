@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kDrain = std::chrono::milliseconds(20);
 constexpr auto kFetch = std::chrono::milliseconds(5); // between looks at the rings while samples are unwound
-constexpr auto kPoll = std::chrono::milliseconds(10);
+constexpr auto kPoll = std::chrono::milliseconds(1000 / kPollHz);
 constexpr auto kWatch = std::chrono::milliseconds(500);
 constexpr auto kCaptureWait = std::chrono::milliseconds(100);
 constexpr size_t kSampleBytes = 8192; // of a stack of some depth
@@ -74,7 +74,7 @@ const char* samplingMethodName(SamplingMethod method)
     case SamplingMethod::cpuTimer: return "CPU timers";
     case SamplingMethod::none: break;
     }
-    return "none";
+    return "waits only";
 }
 
 struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
@@ -177,6 +177,7 @@ void CpuSampler::Impl::arm(RegisteredThread& thread)
     ring->setDrainer(wakeUp);
     thread.ring.store(ring.get());
     thread.ownedRing = std::move(ring);
+    if (plan.method == SamplingMethod::none) return; // stacks of allocations and of waits alone
     int problem = thread.timer.arm(plan.method, thread.id, plan.periodNs(), system);
     if (problem != 0 && plan.method == SamplingMethod::perfClock) {
         problem = thread.timer.arm(SamplingMethod::cpuTimer, thread.id, plan.periodNs(), system);
@@ -487,7 +488,7 @@ void CpuSampler::Impl::describe()
     recorder.addEnvironment("sampler.samples", std::to_string(s.samples));
     recorder.addEnvironment("sampler.lost", std::to_string(s.lost));
     recorder.addEnvironment("sampler.incomplete", std::to_string(s.incomplete));
-    recorder.addEnvironment("sampler.unsampled", fmt::format("{:.1f} % of CPU time, mostly in the kernel", 100 * s.unsampledTime));
+    recorder.addEnvironment("sampler.unsampled", fmt::format("{:.1f} % of CPU time{}", 100 * s.unsampledTime, s.method == SamplingMethod::none ? "" : ", mostly in the kernel"));
     const auto quality = [this](const char* code, int64_t count, std::string text) {
         if (count > 0) recorder.addQuality({code, count, std::move(text)});
     };

@@ -22,7 +22,7 @@ struct SystemCalls; // core/recording/system_calls.h: replaced in tests
 
 // How threads are sampled, best first.
 enum class SamplingMethod : uint8_t {
-    none,     // not possible: the message tells why
+    none,     // not possible: the message tells why. In wall-clock mode waiting threads are seen all the same
     cpuTimer, // timers on the threads' CPU clocks; at most one sample per tick of the kernel
     perfClock // perf_event_open, cpu-clock
 };
@@ -59,7 +59,7 @@ struct SamplingStatistics {
     std::string message;    // what the user should know: a method that is forbidden, and what to do; "" otherwise
 };
 
-// "perf cpu-clock", "CPU timers", "none".
+// "perf cpu-clock", "CPU timers", "waits only": how a sampler that runs takes its samples.
 const char* samplingMethodName(SamplingMethod method);
 
 class CpuSampler {
@@ -69,7 +69,7 @@ public:
     ~CpuSampler(); // stops
 
     // Calibrates (up to a quarter of a second, on a thread of its own, while the caller waits) and begins. Error when
-    // no method works (message and hint say why), or when the sampler is running already. May be called again after
+    // no method works for the mode (message and hint say why), or when the sampler is running already. May be called again after
     // stop(); samples accumulate.
     base::Status start(const SamplingOptions& options);
     // Ends sampling; what is in the rings is still delivered. Returns within a second, whatever other threads do.

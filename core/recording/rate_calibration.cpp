@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -112,12 +113,44 @@ private:
     double m_nsPerTick = 1;
 };
 
-std::string blockedMessage(const SampleCosts& costs, const std::string& paranoid, int rateHz)
+// What to do about a perf_event_open that the system refuses. The setting is the cause only where it is above 2.
+std::string permissionHint(const std::string& paranoid)
+{
+    constexpr const char* kContainer = "in a container --cap-add PERFMON and a seccomp profile that allows it";
+    int value = 3;
+    std::from_chars(paranoid.data(), paranoid.data() + paranoid.size(), value);
+    if (value > 2) return fmt::format("sudo sysctl kernel.perf_event_paranoid=2, or {}", kContainer);
+    return fmt::format("{}; kernel.perf_event_paranoid={} is no hindrance", kContainer, value);
+}
+
+std::string refusal(const SampleCosts& costs, const std::string& paranoid)
 {
     const std::string setting = paranoid.empty() ? "" : fmt::format(", kernel.perf_event_paranoid={}", paranoid);
-    return fmt::format("The system blocks perf_event_open ({}{}). Using CPU timers: at most {} samples/s per thread. For more: sudo sysctl "
-                       "kernel.perf_event_paranoid=2, or in a container --cap-add PERFMON and a seccomp profile that allows it.",
-                       std::strerror(costs.perfError), setting, rateHz);
+    return fmt::format("perf_event_open ({}{})", std::strerror(costs.perfError), setting);
+}
+
+std::string blockedMessage(const SampleCosts& costs, const std::string& paranoid, int rateHz)
+{
+    return fmt::format("The system blocks {}. Using CPU timers: at most {} samples/s per thread. For more: {}.", refusal(costs, paranoid),
+                       rateHz, permissionHint(paranoid));
+}
+
+std::string timerRefusal(const SampleCosts& costs) { return fmt::format("timer_create ({})", std::strerror(costs.timerError)); }
+
+// Neither method works. Waiting threads are looked at from outside, which needs no permission.
+base::Result<SamplingPlan> planWithoutTimers(const SamplingOptions& options, const SampleCosts& costs, const std::string& paranoid)
+{
+    if (costs.perfError == ENOTSUP)
+        return base::fail(base::ErrorCode::unavailable, "stacks cannot be sampled: this program did not register its threads");
+    if (options.mode != SampleMode::wall)
+        return base::fail(base::ErrorCode::unavailable,
+                          fmt::format("stacks cannot be sampled: the system refuses {} and {}", refusal(costs, paranoid), timerRefusal(costs)), {},
+                          fmt::format("{}; wall-clock mode shows where threads wait all the same", permissionHint(paranoid)));
+    SamplingPlan plan;
+    plan.rateHz = kPollHz;
+    plan.message = fmt::format("The system blocks {} and {}. Threads are sampled only where they wait. For stacks of running threads: {}.",
+                               refusal(costs, paranoid), timerRefusal(costs), permissionHint(paranoid));
+    return plan;
 }
 
 } // namespace
@@ -140,14 +173,7 @@ std::string perfEventParanoid()
 base::Result<SamplingPlan> planSampling(const SamplingOptions& options, const SampleCosts& costs, const std::string& paranoid)
 {
     const bool perf = costs.perfError == 0, timer = costs.timerError == 0;
-    if (!perf && !timer) {
-        if (costs.perfError == ENOTSUP)
-            return base::fail(base::ErrorCode::unavailable, "stacks cannot be sampled: this program did not register its threads");
-        return base::fail(base::ErrorCode::unavailable,
-                          fmt::format("stacks cannot be sampled: the system refuses perf_event_open ({}) and timer_create ({})",
-                                      std::strerror(costs.perfError), std::strerror(costs.timerError)),
-                          {}, "sudo sysctl kernel.perf_event_paranoid=2, or in a container --cap-add PERFMON and a seccomp profile that allows it");
-    }
+    if (!perf && !timer) return planWithoutTimers(options, costs, paranoid);
     // A tick may come a little late, so the measured rate is a little below the true one.
     const double timerMax = costs.timerMaxHz * 1.1;
     const auto planFor = [&](int rate) {

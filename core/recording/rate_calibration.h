@@ -20,6 +20,8 @@ struct SampleCosts {
 // Spins for some 120 ms on a thread of its own, samples it and measures the gaps. Call installSampleHandler() before.
 SampleCosts measureSampleCosts(const SystemCalls& system);
 
+inline constexpr int kPollHz = 100; // looks at waiting threads, in wall-clock mode
+
 struct SamplingPlan {
     SamplingMethod method = SamplingMethod::none;
     int rateHz = 0;
@@ -30,7 +32,8 @@ struct SamplingPlan {
 };
 
 // The highest of 1000, 500, 250 and 100 Hz that costs at most options.maxCost, or options.rateHz if given; of both
-// methods the cheaper one that can do it. `paranoid`: the text of kernel.perf_event_paranoid. Error when neither works.
+// methods the cheaper one that can do it. `paranoid`: the text of kernel.perf_event_paranoid. When neither works, waits
+// alone are seen in wall-clock mode (method none, kPollHz), and CPU-time mode is an error.
 base::Result<SamplingPlan> planSampling(const SamplingOptions& options, const SampleCosts& costs, const std::string& paranoid);
 
 std::string perfEventParanoid(); // "2"; "" unknown

@@ -7,6 +7,8 @@
 #include <QString>
 #include <QStringList>
 
+#include <functional>
+
 namespace stepscope::support {
 
 struct ProgramResult {
@@ -17,9 +19,11 @@ struct ProgramResult {
 
 inline QString programPath() { return QStringLiteral(STEPSCOPE_BINARY_DIR "/bin/stepscope"); }
 
-inline ProgramResult runProgram(const QStringList& arguments, const QString& folder, int milliseconds = 120000)
+// `inChild` is called in the new process before the program begins, where only system calls are safe.
+inline ProgramResult runProgram(const QStringList& arguments, const QString& folder, int milliseconds = 120000, const std::function<void()>& inChild = {})
 {
     QProcess process;
+    if (inChild) process.setChildProcessModifier(inChild);
     process.setWorkingDirectory(folder);
     process.start(programPath(), arguments);
     process.closeWriteChannel();

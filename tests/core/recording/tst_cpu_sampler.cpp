@@ -3,6 +3,7 @@
 #include "core/recording/generated_code.h"
 #include "core/recording/probe.h"
 #include "core/recording/process_setup.h"
+#include "core/recording/rate_calibration.h"
 #include "core/recording/recorder.h"
 #include "core/recording/sample_timer.h"
 #include "core/recording/thread_registry.h"
@@ -350,6 +351,48 @@ private slots:
         QVERIFY(run.started.error().message.find("timer_create") != std::string::npos);
         QVERIFY(run.started.error().hint.find("perf_event_paranoid") != std::string::npos);
         QCOMPARE(run.statistics.method, SamplingMethod::none);
+    }
+
+    void withoutAnyMethodWaitsAreSeenAllTheSame()
+    {
+        static constexpr SystemCalls kNothing{forbidPerf, forbidTimer};
+        SamplingOptions wanted = options(1000, SampleMode::wall);
+        wanted.system = &kNothing;
+        const Recorded run = record(wanted, [](Recorder&, CpuSampler&) {
+            const timespec pause{0, 300'000'000};
+            ::nanosleep(&pause, nullptr);
+            spinRed(20'000'000);
+        });
+        QVERIFY(run.started.has_value());
+        QCOMPARE(run.statistics.method, SamplingMethod::none);
+        QVERIFY(run.statistics.samples > 0);
+        QCOMPARE(run.statistics.blocked, run.statistics.samples);
+        QCOMPARE(run.statistics.unsampledThreads, 0);
+        QVERIFY2(run.statistics.message.find("only where they wait") != std::string::npos, run.statistics.message.c_str());
+        QCOMPARE(environment(*run.session, "sampler.method"), std::string("waits only"));
+        QCOMPARE(quality(*run.session, "sampling-limited"), int64_t{1});
+        for (size_t series = 0; series < run.session->series().size(); ++series)
+            if (run.session->series()[series].kind == session::SeriesKind::cpuTime) QVERIFY(run.samples(series).stack.empty());
+    }
+
+    // The setting is named as the cause only where it is one.
+    void theHintFollowsTheSetting()
+    {
+        SampleCosts costs;
+        costs.perfError = EPERM;
+        costs.timerMaxHz = 250;
+        for (const char* setting : {"3", "4", ""}) {
+            const auto plan = planSampling(options(), costs, setting);
+            QVERIFY(plan.has_value());
+            QVERIFY2(plan->message.find("sudo sysctl kernel.perf_event_paranoid=2") != std::string::npos, plan->message.c_str());
+        }
+        for (const char* setting : {"2", "1", "0", "-1"}) {
+            const auto plan = planSampling(options(), costs, setting);
+            QVERIFY(plan.has_value());
+            QVERIFY2(plan->message.find("sudo") == std::string::npos, plan->message.c_str());
+            QVERIFY2(plan->message.find("--cap-add PERFMON") != std::string::npos, plan->message.c_str());
+            QCOMPARE(plan->rateHz, 250);
+        }
     }
 
     void threadsBeyondTheLimitOfOpenFilesAreSampledByTimers()
