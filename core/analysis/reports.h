@@ -36,7 +36,7 @@ struct StepStatistics {
     int64_t count = 0;              // selected steps
     int64_t warmupLeftOut = 0;
     bool warmupOnly = false;        // only warm-up steps exist, so they are counted
-    int64_t disturbed = 0;          // among the selected
+    int64_t disturbed = 0;          // among the selected; session::disturbedSteps() says which
     std::optional<stats::Summary> undisturbed; // durations of the others, when some are disturbed and some are not
     base::TimeNs total = 0;
     int64_t samples = 0;            // over the selected steps
@@ -126,6 +126,7 @@ struct StepReportRow {
     std::array<base::TimeNs, session::kPhaseCount> phases{}; // by Phase; [none] is the time between phases
     double share = 0;                                        // of all selected steps together
     AllocationSum allocations;                               // on the host
+    bool disturbed = false;                                  // session::disturbedSteps()
 };
 struct StepReport {
     StepStatistics steps;

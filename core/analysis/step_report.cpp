@@ -1,4 +1,5 @@
 #include "core/analysis/step_pass.h"
+#include "core/session/disturbed_steps.h"
 
 #include <cmath>
 #include <limits>
@@ -21,12 +22,13 @@ StepStatistics stepStatistics(const session::Session& session, const SpanFilter&
     result.total = selection.total();
     result.lastLoss = std::numeric_limits<double>::quiet_NaN();
 
+    const std::vector<uint8_t> disturbed = session::disturbedSteps(session.steps());
     std::vector<double> durations, calm;
     for (size_t row = 0; row < session.steps().size(); ++row) {
         if (!selection.hasRow(static_cast<int64_t>(row))) continue;
         const session::StepRow& step = session.steps()[row];
         durations.push_back(static_cast<double>(step.duration));
-        if (step.disturbed()) ++result.disturbed;
+        if (disturbed[row] != 0) ++result.disturbed;
         else calm.push_back(static_cast<double>(step.duration));
         result.samples += step.samples;
         if (std::isfinite(step.loss)) result.lastLoss = step.loss;
@@ -55,6 +57,7 @@ StepReport stepReport(const session::Session& session, const SpanFilter& filter,
 {
     StepReport report;
     std::vector<size_t> rows; // in Session::steps()
+    const std::vector<uint8_t> disturbed = session::disturbedSteps(session.steps());
     StepPass pass(session, filter);
     const std::vector<LabelInfo>& labels = pass.labels();
     const bool finished = pass.run(
@@ -67,6 +70,7 @@ StepReport stepReport(const session::Session& session, const SpanFilter& filter,
         [&](const StepPass::Step& step) {
             StepReportRow row;
             row.step = session.steps()[step.row];
+            row.disturbed = disturbed[step.row] != 0;
             rows.push_back(step.row);
             for (const uint32_t key : step.touched)
                 row.phases[key] = step.sums[key];

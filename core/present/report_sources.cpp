@@ -263,7 +263,7 @@ std::unique_ptr<TableSource> makeStepTable(analysis::StepReport report)
         table->addColumn(CellFormat::count, "page_faults", "Faults", "Page faults of the training thread");
     }
     addAllocationColumns(*table, report.allocationsCounted, "in the step");
-    table->addColumn(CellFormat::text, "note", "Note", "warm-up: left out of statistics; disturbed: the system interfered");
+    table->addColumn(CellFormat::text, "note", "Note", "warm-up: left out of statistics; disturbed: the system interfered, and the step took longer than calm ones");
     for (const analysis::StepReportRow& row : report.rows) {
         const session::StepRow& step = row.step;
         TableRow out;
@@ -278,9 +278,9 @@ std::unique_ptr<TableSource> makeStepTable(analysis::StepReport report)
             out.numbers.insert(out.numbers.end(), {static_cast<double>(step.samples), static_cast<double>(step.threadInvoluntarySwitches),
                 static_cast<double>(step.threadMinorFaults + step.threadMajorFaults)});
         addAllocationCells(out, report.allocationsCounted, row.allocations, 1);
-        out.texts = {step.warmup ? (step.disturbed() ? "warm-up, disturbed" : "warm-up") : step.disturbed() ? "disturbed" : ""};
+        out.texts = {step.warmup ? (row.disturbed ? "warm-up, disturbed" : "warm-up") : row.disturbed ? "disturbed" : ""};
         out.colour = ColourClass::step;
-        out.emphasised = step.disturbed();
+        out.emphasised = row.disturbed;
         out.subdued = step.warmup;
         table->addRow(std::move(out));
     }

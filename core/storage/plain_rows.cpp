@@ -1,5 +1,6 @@
 #include "core/storage/plain_rows.h"
 
+#include "core/session/disturbed_steps.h"
 #include "core/storage/sqlite.h"
 
 #include <span>
@@ -170,10 +171,11 @@ base::Status writeLayers(Database& db, const session::Session& session)
 
 base::Status writeSteps(Database& db, const session::Session& session)
 {
+    const std::vector<uint8_t> disturbed = session::disturbedSteps(session.steps());
     return insertAll(db, "INSERT INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)", session.steps(),
-                     [](Statement& s, const session::StepRow& row, int64_t) {
+                     [&disturbed](Statement& s, const session::StepRow& row, int64_t id) {
                          s.bindAll(row.index, int64_t{row.epoch}, int64_t{row.warmup}, row.start, row.duration,
-                                   int64_t{row.samples}, row.loss, int64_t{row.disturbed()},
+                                   int64_t{row.samples}, row.loss, int64_t{disturbed[static_cast<size_t>(id)]},
                                    int64_t{row.threadInvoluntarySwitches}, int64_t{row.threadMinorFaults},
                                    int64_t{row.threadMajorFaults}, int64_t{row.processInvoluntarySwitches},
                                    int64_t{row.processMinorFaults});

@@ -110,7 +110,7 @@ struct MadeSession {
         row.duration = 1000 * scale;
         row.samples = 8;
         row.loss = 1.0 / static_cast<double>(index + 1);
-        row.threadInvoluntarySwitches = index == 2 ? 1 : 0;
+        row.threadInvoluntarySwitches = index == 3 ? 1 : 0;
         builder.addStep(row);
     }
 

@@ -1,6 +1,7 @@
 // Histogram of the step times.
 #include "core/analysis/reports.h"
 #include "core/present/report_sources.h"
+#include "core/session/disturbed_steps.h"
 #include "ui/histogram/histogram_widget.h"
 #include "ui/state/error_text.h"
 #include "ui/views/analysis_filter.h"
@@ -25,9 +26,10 @@ StepTimes computeStepTimes(const session::Session& session, const analysis::Span
     StepTimes result;
     std::vector<size_t> rows;
     const std::vector<double> durations = analysis::stepDurations(session, filter, &rows);
+    const std::vector<uint8_t> marks = session::disturbedSteps(session.steps());
     std::vector<uint8_t> disturbed;
     disturbed.reserve(rows.size());
-    for (const size_t row : rows) disturbed.push_back(session.steps()[row].disturbed() ? 1 : 0);
+    for (const size_t row : rows) disturbed.push_back(marks[row]);
     stats::HistogramOptions options;
     options.fullRange = fullRange;
     result.data = histogram::makeHistogramData(durations, disturbed, options);
@@ -105,7 +107,7 @@ private:
                         .arg(m_theme.colours().barDisturbed.name(), tr("in the chart"));
         m_summary->setText(text);
         m_summary->setToolTip(tr("A step is disturbed when the training thread was switched out against its will or had a page "
-                                 "fault. Warm-up steps are left out unless they are switched on in the flame graph."));
+                                 "fault, and the step took longer than steps without either. Warm-up steps are left out unless they are switched on in the flame graph."));
     }
 
     state::Workbench& m_workbench;

@@ -116,8 +116,8 @@ void TestReportSources::stepsShowTheirDisturbances()
     const auto table = makeStepTable(analysis::stepReport(*support::madeSession(), filter));
     QCOMPARE(table->rowCount(), size_t{4});
     QCOMPARE(cell(*table, 0, "note"), std::string("warm-up"));
-    QCOMPARE(cell(*table, 2, "note"), std::string("disturbed"));
-    QCOMPARE(cell(*table, 2, "involuntary_switches"), std::string("1"));
+    QCOMPARE(cell(*table, 3, "note"), std::string("disturbed"));
+    QCOMPARE(cell(*table, 3, "involuntary_switches"), std::string("1"));
     QCOMPARE(cell(*table, 3, "forward_ns"), std::string("900 ns"));
     QCOMPARE(cell(*table, 3, "between_phases_ns"), std::string("150 ns"));
     QCOMPARE(columnOf(*table, "device-to-host_ns"), -1); // does not occur

@@ -85,7 +85,7 @@ inline void sendSample(session::SessionSink& sink, int steps)
         step.epoch = i / 10;
         step.warmup = i < 2;
         step.start = begin;
-        step.duration = 90'000;
+        step.duration = i % 10 == 9 ? 95'000 : 90'000;
         step.samples = 64;
         step.loss = i % 3 == 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0 / (1 + i);
         step.threadInvoluntarySwitches = i % 5;

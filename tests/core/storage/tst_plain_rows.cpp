@@ -55,7 +55,7 @@ private slots:
         QTest::newRow("unknown loss") << "SELECT count(*) FROM step WHERE loss IS NULL"
                                       << "34";
         QTest::newRow("disturbed") << "SELECT count(*) FROM step WHERE disturbed"
-                                   << "80";
+                                   << "10";
         QTest::newRow("layers") << "SELECT input FROM layer WHERE path = 'conv1'"
                                 << "(28, 28, 1, 64)";
         QTest::newRow("environment") << "SELECT value FROM environment WHERE key = 'threads'"
