@@ -5,44 +5,16 @@
 #include "core/model/shapes.h"
 #include "core/onednn/network.h"
 #include "core/onednn/onednn_backend.h"
+#include "tests/support/step_counters.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <new>
 #include <vector>
-
-#include <sys/resource.h>
-
-extern char __executable_start;
-extern char etext;
-
-namespace {
-
-// Allocations made by this program's own code; the library's are its own affair.
-std::atomic<long> g_allocations{0};
-
-void countIfOurs(const void* caller)
-{
-    if (caller >= &__executable_start && caller < &etext) g_allocations.fetch_add(1, std::memory_order_relaxed);
-}
-
-} // namespace
-
-__attribute__((noinline)) void* operator new(std::size_t n)
-{
-    countIfOurs(__builtin_return_address(0));
-    if (void* p = std::malloc(n > 0 ? n : 1)) return p;
-    throw std::bad_alloc();
-}
-// Not inlined, so that the compiler does not take the pair for a mismatch.
-__attribute__((noinline)) void operator delete(void* p) noexcept { std::free(p); }
-__attribute__((noinline)) void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 namespace {
 
@@ -54,7 +26,7 @@ double nsSince(Clock::time_point start) { return std::chrono::duration<double, s
 struct Figures {
     double median = 0, min = 0, floor = 0, reorders = 0;
     double loss = 0;
-    long faults = 0, allocations = 0, steps = 0;
+    int64_t faults = 0, allocations = 0, steps = 0;
 };
 
 [[noreturn]] void die(const base::Error& error)
@@ -122,19 +94,17 @@ Figures measure(onednn::OneDnnNetwork& network, double seconds, bool detail)
     times.reserve(1 << 20);
     for (size_t i = 0; i < times.capacity(); i += 512) times.data()[i] = 0; // touched before the faults are counted
     for (int i = 0; i < 10; ++i) step(network);
-    rusage before{}, after{};
-    getrusage(RUSAGE_SELF, &before);
-    const long allocations = g_allocations.load();
+    const support::StepCounters before = support::stepCounters();
     const auto begin = Clock::now();
     while ((nsSince(begin) < seconds * 1e9 || times.size() < 15) && times.size() < times.capacity()) {
         const auto start = Clock::now();
         step(network);
         times.push_back(nsSince(start));
     }
-    getrusage(RUSAGE_SELF, &after);
-    figures.allocations = g_allocations.load() - allocations;
-    figures.faults = after.ru_minflt - before.ru_minflt + after.ru_majflt - before.ru_majflt;
-    figures.steps = static_cast<long>(times.size());
+    const support::StepCounters spent = support::stepCounters() - before;
+    figures.allocations = spent.ownAllocations;
+    figures.faults = spent.pageFaults;
+    figures.steps = static_cast<int64_t>(times.size());
     figures.loss = network.loss(false).loss;
     std::sort(times.begin(), times.end());
     figures.median = times[times.size() / 2];

@@ -1,40 +1,12 @@
-// A warm step allocates nothing: counted by replacing the allocation functions of this program.
+// A warm step allocates nothing: counted by the allocation functions that take the place of this program's.
 #include "naive_backend.h"
 
 #include "core/engine/loader.h"
 #include "core/engine/trainer.h"
 #include "core/session/session_builder.h"
+#include "tests/support/step_counters.h"
 
 #include <QtTest>
-
-#include <cstdlib>
-#include <new>
-
-namespace {
-
-thread_local int64_t t_allocations = 0; // of the calling thread
-
-void* countedAllocation(size_t size, size_t alignment)
-{
-    ++t_allocations;
-    void* p = alignment <= alignof(std::max_align_t)
-        ? std::malloc(size)
-        : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-    if (p == nullptr) throw std::bad_alloc();
-    return p;
-}
-
-} // namespace
-
-void* operator new(size_t size) { return countedAllocation(size, 1); }
-void* operator new(size_t size, std::align_val_t alignment)
-{
-    return countedAllocation(size, static_cast<size_t>(alignment));
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
 
 using namespace stepscope;
 
@@ -54,8 +26,8 @@ public:
         for (size_t i = 0; i < indices.size(); ++i)
             batch.labels[i] = 0;
         ++reads;
-        if (reads == 20) before = t_allocations;
-        if (reads == 60) after = t_allocations;
+        if (reads == 20) before = support::stepCounters().threadAllocations;
+        if (reads == 60) after = support::stepCounters().threadAllocations;
     }
     mutable int reads = 0; // by one thread
     mutable int64_t before = -1, after = -1;
@@ -102,8 +74,8 @@ void TestWarmStep::theTrainingThreadAllocatesNothing()
     testing::NaiveBackend backend;
     int64_t before = -1, after = -1;
     backend.hooks.onForward = [&](int64_t call) {
-        if (call == 50) before = t_allocations;
-        if (call == 250) after = t_allocations;
+        if (call == 50) before = support::stepCounters().threadAllocations;
+        if (call == 250) after = support::stepCounters().threadAllocations;
     };
     engine::TrainOptions options;
     options.steps = 300;
