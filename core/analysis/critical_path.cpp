@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace stepscope::analysis {
 
@@ -25,6 +26,8 @@ bool blocks(std::string_view name)
     return false;
 }
 
+bool isWork(SpanKind kind) { return kind == SpanKind::operation || kind == SpanKind::call || kind == SpanKind::synchronisation; }
+
 // Node 2 * s is the begin of span s of the graph, 2 * s + 1 its end.
 struct Edge {
     uint32_t from = 0, to = 0;
@@ -34,10 +37,11 @@ struct Edge {
 
 class Graph {
 public:
-    Graph(const DeviceTrace& trace, base::TimeRange range)
+    Graph(const DeviceTrace& trace, base::TimeRange range, PathRule rule)
         : m_trace(trace)
         , m_spans(trace.session().spans())
         , m_range(range)
+        , m_rule(rule)
     {
     }
 
@@ -48,13 +52,18 @@ public:
             if (stop.stop_requested()) return false;
             addThread(track);
         }
+        if (m_rule == PathRule::lastArrival) joinTrees();
         addDevices();
         return !stop.stop_requested();
     }
 
-    CriticalPath longest() const;
+    CriticalPath path() const { return m_rule == PathRule::holistic ? longest() : lastArrival(); }
 
 private:
+    struct Tree { // an outermost operator or call
+        std::pair<std::string_view, int64_t> process;
+        uint32_t begin = 0, end = 0; // nodes
+    };
     static uint32_t beginNode(uint32_t span) { return 2 * span; }
     static uint32_t endNode(uint32_t span) { return 2 * span + 1; }
     TimeNs timeOf(uint32_t node) const { return m_times[node]; }
@@ -68,35 +77,53 @@ private:
     }
     void addEdge(uint32_t from, uint32_t to, PathBound bound, TimeNs time) { m_edges.push_back({from, to, bound, std::max<TimeNs>(0, time)}); }
     void addThread(size_t track);
+    void joinTrees();
     void addDevices();
+    void addWork(const DeviceActivity& activity, uint32_t& last, const std::unordered_map<uint32_t, int64_t>& lengths);
     void addWait(const DeviceActivity& wait, uint32_t call, const std::vector<uint32_t>& lastOf);
+    void addWaitsWithoutRecord();
+    bool counts(const DeviceActivity& activity) const;
+    CriticalPath longest() const;
+    CriticalPath lastArrival() const;
+    CriticalPath trace(uint32_t end, const std::vector<uint32_t>& best) const;
 
     const DeviceTrace& m_trace;
     const SpanTable& m_spans;
     base::TimeRange m_range;
+    PathRule m_rule;
     std::vector<uint32_t> m_rows;  // by span of the graph
     std::vector<TimeNs> m_times;   // by node
     std::vector<Edge> m_edges;
     std::unordered_map<uint32_t, uint32_t> m_spanOfRow; // of calls
+    std::vector<Tree> m_trees;
+    std::vector<uint32_t> m_blocking;  // spans of calls that return when the device is done
+    std::vector<uint32_t> m_works;     // end nodes of device work
+    std::unordered_map<uint32_t, uint32_t> m_workOfCall; // end node of the last work, by span of its call
+    std::unordered_set<uint32_t> m_waited; // calls whose wait is on record
 };
 
-// Each begin and end of a thread leads to the next; whole trees follow each other without taking time.
+// Each begin and end of a thread leads to the next.
 void Graph::addThread(size_t track)
 {
+    const bool holistic = m_rule == PathRule::holistic;
+    const session::Track& thread = m_trace.session().tracks()[track];
     std::vector<uint32_t> open; // spans of the graph
     uint32_t last = kNone, lastTop = kNone;
     const auto close = [&] {
         const uint32_t span = open.back(), end = endNode(span);
-        addEdge(last, end, PathBound::host, blocks(m_trace.name(m_rows[span])) ? 0 : timeOf(end) - timeOf(last));
+        const bool waits = blocks(m_trace.name(m_rows[span]));
+        if (waits) m_blocking.push_back(span);
+        addEdge(last, end, PathBound::host, holistic && waits ? 0 : timeOf(end) - timeOf(last));
         last = end;
         open.pop_back();
         if (!open.empty()) return;
+        m_trees.push_back({{thread.group, thread.processId}, beginNode(span), end});
         lastTop = last;
         last = kNone;
     };
     for (size_t row = m_spans.trackBegin[track]; row < m_spans.trackBegin[track + 1]; ++row) {
         const SpanKind kind = m_trace.kind(row);
-        if (kind != SpanKind::operation && kind != SpanKind::call && kind != SpanKind::synchronisation) continue;
+        if (!isWork(kind)) continue;
         if (m_trace.session().details().deviceWork(m_spans.detailOf(row)) != nullptr) continue;
         const TimeNs begin = m_trace.begin(row);
         if (begin < m_range.begin || begin > m_range.end || m_trace.end(row) <= begin) continue;
@@ -104,13 +131,29 @@ void Graph::addThread(size_t track)
             close();
         const uint32_t span = addSpan(static_cast<uint32_t>(row));
         if (kind != SpanKind::operation) m_spanOfRow.emplace(static_cast<uint32_t>(row), span);
-        if (open.empty() && lastTop != kNone) addEdge(lastTop, beginNode(span), PathBound::dependency, 0);
+        if (holistic && open.empty() && lastTop != kNone) addEdge(lastTop, beginNode(span), PathBound::dependency, 0);
         if (last != kNone) addEdge(last, beginNode(span), PathBound::host, begin - timeOf(last));
         last = beginNode(span);
         open.push_back(span);
     }
     while (!open.empty())
         close();
+}
+
+// An outermost operator follows the one that ended last in its process: the thread of backward goes on where that of
+// forward stopped.
+void Graph::joinTrees()
+{
+    std::stable_sort(m_trees.begin(), m_trees.end(), [&](const Tree& a, const Tree& b) { return std::tuple(a.process, timeOf(a.end)) < std::tuple(b.process, timeOf(b.end)); });
+    for (const Tree& tree : m_trees) {
+        const TimeNs begin = timeOf(tree.begin);
+        const auto after = std::partition_point(m_trees.begin(), m_trees.end(), [&](const Tree& other) {
+            return other.process < tree.process || (other.process == tree.process && timeOf(other.end) <= begin);
+        });
+        if (after == m_trees.begin()) continue;
+        const Tree& before = *std::prev(after);
+        if (before.process == tree.process) addEdge(before.end, tree.begin, PathBound::host, begin - timeOf(before.end));
+    }
 }
 
 // Lengths of the queues at launches and begins, by row of the call and of the work: what was launched and not begun.
@@ -142,42 +185,93 @@ void Graph::addWait(const DeviceActivity& wait, uint32_t call, const std::vector
     const std::string_view name = m_trace.name(wait.row);
     const bool ofStream = name == "Stream Sync" || name == "Stream sync";
     if (!ofStream && name != "Context Sync" && name != "Context sync") return;
+    m_waited.insert(call);
+    const TimeNs end = timeOf(endNode(call));
     for (size_t queue = 0; queue < lastOf.size(); ++queue) {
         if (lastOf[queue] == kNone || (ofStream && queue != wait.queue)) continue;
         if (!ofStream && m_trace.queues()[queue].device != m_trace.queues()[wait.queue].device && m_trace.queues()[wait.queue].device >= 0) continue;
-        addEdge(lastOf[queue], endNode(call), PathBound::dependency, 0);
+        if (m_rule == PathRule::holistic) addEdge(lastOf[queue], endNode(call), PathBound::dependency, 0);
+        else if (timeOf(lastOf[queue]) <= end) addEdge(lastOf[queue], endNode(call), PathBound::host, end - timeOf(lastOf[queue]));
     }
+}
+
+// A call that waits ends after the work it launched itself, or, where it launched none, after what the device finished
+// last while it waited.
+void Graph::addWaitsWithoutRecord()
+{
+    std::sort(m_works.begin(), m_works.end(), [&](uint32_t a, uint32_t b) { return timeOf(a) < timeOf(b); });
+    for (const uint32_t call : m_blocking) {
+        if (m_waited.contains(call)) continue;
+        const TimeNs end = timeOf(endNode(call));
+        uint32_t work = kNone;
+        if (const auto own = m_workOfCall.find(call); own != m_workOfCall.end()) {
+            work = own->second;
+        } else {
+            const auto after = std::partition_point(m_works.begin(), m_works.end(), [&](uint32_t node) { return timeOf(node) <= end; });
+            if (after != m_works.begin()) work = *std::prev(after);
+        }
+        if (work != kNone && timeOf(work) > timeOf(beginNode(call)) && timeOf(work) <= end) addEdge(work, endNode(call), PathBound::host, end - timeOf(work));
+    }
+}
+
+bool Graph::counts(const DeviceActivity& activity) const
+{
+    if (activity.launched()) return m_spanOfRow.contains(activity.launch);
+    return m_rule == PathRule::lastArrival && activity.deviceClass != DeviceClass::wait && activity.begin >= m_range.begin && activity.begin <= m_range.end;
+}
+
+void Graph::addWork(const DeviceActivity& activity, uint32_t& last, const std::unordered_map<uint32_t, int64_t>& lengths)
+{
+    const uint32_t span = addSpan(activity.row);
+    addEdge(beginNode(span), endNode(span), activity.deviceClass == DeviceClass::communication ? PathBound::communication : PathBound::compute, activity.duration());
+    m_works.push_back(endNode(span));
+    bool afterLaunch = false;
+    if (activity.launched()) {
+        const uint32_t call = m_spanOfRow.at(activity.launch);
+        const TimeNs launched = timeOf(beginNode(call));
+        m_workOfCall[call] = endNode(span);
+        afterLaunch = last == kNone || timeOf(last) < launched;
+        if (m_rule == PathRule::holistic) {
+            const auto atLaunch = lengths.find(activity.launch), atBegin = lengths.find(activity.row);
+            afterLaunch = afterLaunch && atLaunch != lengths.end() && atLaunch->second == 1 && atBegin != lengths.end() && atBegin->second == 0;
+        }
+        if (afterLaunch) addEdge(beginNode(call), beginNode(span), PathBound::launchDelay, activity.begin - launched);
+    }
+    if (!afterLaunch && last != kNone) addEdge(last, beginNode(span), PathBound::kernelGap, activity.begin - timeOf(last));
+    if (last == kNone || m_rule == PathRule::holistic || activity.end >= timeOf(last)) last = endNode(span); // streams of damaged files overlap
 }
 
 void Graph::addDevices()
 {
     std::vector<const DeviceActivity*> activities;
     for (const DeviceActivity& activity : m_trace.activities())
-        if (activity.launched() && m_spanOfRow.contains(activity.launch)) activities.push_back(&activity);
+        if (counts(activity)) activities.push_back(&activity);
     // A wait is over when it ends; what it waits for may begin after it has.
     const auto when = [](const DeviceActivity& a) { return a.deviceClass == DeviceClass::wait ? a.end : a.begin; };
     std::stable_sort(activities.begin(), activities.end(), [&](const DeviceActivity* a, const DeviceActivity* b) { return when(*a) < when(*b); });
-    const std::unordered_map<uint32_t, int64_t> lengths = queueLengths(m_trace);
+    std::unordered_map<uint32_t, int64_t> lengths;
+    if (m_rule == PathRule::holistic) lengths = queueLengths(m_trace);
     std::vector<uint32_t> lastOf(m_trace.queues().size(), kNone); // end nodes
     for (const DeviceActivity* activity : activities) {
-        const uint32_t call = m_spanOfRow.at(activity->launch);
-        if (activity->deviceClass == DeviceClass::wait) {
-            addWait(*activity, call, lastOf);
-            continue;
-        }
-        const uint32_t span = addSpan(activity->row);
-        addEdge(beginNode(span), endNode(span), activity->deviceClass == DeviceClass::communication ? PathBound::communication : PathBound::compute, activity->duration());
-        const auto atLaunch = lengths.find(activity->launch), atBegin = lengths.find(activity->row);
-        uint32_t& last = lastOf[activity->queue];
-        const TimeNs launched = timeOf(beginNode(call));
-        if (atLaunch != lengths.end() && atLaunch->second == 1 && atBegin != lengths.end() && atBegin->second == 0
-            && (last == kNone || timeOf(last) < launched)) {
-            addEdge(beginNode(call), beginNode(span), PathBound::launchDelay, activity->begin - launched);
-        } else if (last != kNone) {
-            addEdge(last, beginNode(span), PathBound::kernelGap, activity->begin - timeOf(last));
-        }
-        last = endNode(span);
+        if (activity->deviceClass == DeviceClass::wait) addWait(*activity, m_spanOfRow.at(activity->launch), lastOf);
+        else addWork(*activity, lastOf[activity->queue], lengths);
     }
+    if (m_rule == PathRule::lastArrival) addWaitsWithoutRecord();
+}
+
+CriticalPath Graph::lastArrival() const
+{
+    std::vector<uint32_t> best(m_times.size(), kNone);
+    for (uint32_t e = 0; e < m_edges.size(); ++e) {
+        const Edge& edge = m_edges[e];
+        if (timeOf(edge.from) > timeOf(edge.to)) continue; // clocks that do not agree
+        uint32_t& chosen = best[edge.to];
+        if (chosen == kNone || timeOf(edge.from) > timeOf(m_edges[chosen].from)) chosen = e;
+    }
+    uint32_t end = kNone;
+    for (uint32_t node = 0; node < m_times.size(); ++node)
+        if (end == kNone || timeOf(node) >= timeOf(end)) end = node;
+    return trace(end, best);
 }
 
 CriticalPath Graph::longest() const
@@ -212,18 +306,27 @@ CriticalPath Graph::longest() const
             if (--waiting[edge.to] == 0) ready.push_back(edge.to);
         }
     }
+    return trace(end, best);
+}
+
+// Backwards from the end, by the edge that leads to each node.
+CriticalPath Graph::trace(uint32_t end, const std::vector<uint32_t>& best) const
+{
     CriticalPath path;
     if (end == kNone) return path;
-    std::vector<uint8_t> seen(m_rows.size(), 0);
+    std::vector<uint8_t> seen(m_rows.size(), 0), passed(m_times.size(), 0);
     seen[end / 2] = 1;
-    for (uint32_t node = end; best[node] != kNone; node = m_edges[best[node]].from) {
+    uint32_t node = end;
+    for (; best[node] != kNone && passed[node] == 0; node = m_edges[best[node]].from) {
         const Edge& edge = m_edges[best[node]];
+        passed[node] = 1; // times that are equal might lead round
         path.edges.push_back({m_rows[edge.from / 2], m_rows[edge.to / 2], edge.from % 2 == 0, edge.to % 2 == 0, edge.bound, edge.time});
         path.times[static_cast<size_t>(edge.bound)] += edge.time;
+        path.total += edge.time;
         seen[edge.from / 2] = 1;
     }
     std::reverse(path.edges.begin(), path.edges.end());
-    path.total = distance[end];
+    path.range = {timeOf(node), timeOf(end)};
     path.spans = std::count(seen.begin(), seen.end(), 1);
     return path;
 }
@@ -243,11 +346,11 @@ std::string_view pathBoundName(PathBound bound)
     return "";
 }
 
-CriticalPath criticalPath(const DeviceTrace& trace, base::TimeRange range, std::stop_token stop)
+CriticalPath criticalPath(const DeviceTrace& trace, base::TimeRange range, PathRule rule, std::stop_token stop)
 {
-    Graph graph(trace, range);
+    Graph graph(trace, range, rule);
     if (!graph.build(stop)) return {};
-    return graph.longest();
+    return graph.path();
 }
 
 namespace {
@@ -268,7 +371,8 @@ std::vector<PathShare> pathShares(const DeviceTrace& trace, const CriticalPath& 
     for (const PathEdge& edge : path.edges) {
         if (edge.time == 0) continue;
         const uint32_t row = spanOf(edge, trace.session().spans());
-        const std::string_view name = row == SpanTable::kNoParent ? std::string_view() : trace.name(row);
+        const bool between = row == SpanTable::kNoParent || (edge.bound == PathBound::host && !isWork(trace.kind(row)));
+        const std::string_view name = between ? kBetweenOperators : trace.name(row);
         PathShare& share = shares[{edge.bound, name}];
         share.bound = edge.bound;
         ++share.count;

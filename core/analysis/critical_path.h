@@ -1,11 +1,9 @@
 // The critical path: the chain of host and device work that decides how long a stretch of a trace takes.
 // Owner: core/analysis. Thread: any; build in a job. Units: ns.
 //
-// As HolisticTraceAnalysis defines it: begins and ends of operators, calls and pieces of device work are nodes. On a
-// thread each leads to the next; a call that waits for the device has no length of its own. Work leads from its begin
-// to its end; it begins after its launch call when the queue was empty, else after the work before it on its stream.
-// A wait leads from the last work of its stream, or of all streams, to the end of its call. The longest way through is
-// the critical path.
+// Begins and ends of operators, calls and pieces of device work are nodes. On a thread each leads to the next. Work leads
+// from its begin to its end, and begins after its launch call or after the work before it on its stream. A call that waits
+// for the device ends after that work. PathRule says which way through is the path.
 #pragma once
 
 #include "core/analysis/device_trace.h"
@@ -14,6 +12,15 @@
 #include <vector>
 
 namespace stepscope::analysis {
+
+enum class PathRule : uint8_t {
+    // From the end backwards, to what came last of all that a node had to wait for: an outermost operator follows the one
+    // that ended last on any thread of its process. All time counts, so the path takes as long as it spans.
+    lastArrival,
+    // As HolisticTraceAnalysis defines it, the longest way through. Time between outermost operators and in calls that wait
+    // counts nothing, and threads know nothing of each other; work begins after its launch when the queue was empty.
+    holistic,
+};
 
 enum class PathBound : uint8_t {
     host,          // an operator or call
@@ -38,13 +45,16 @@ struct CriticalPath {
     std::array<base::TimeNs, kPathBoundCount> times{};
     base::TimeNs total = 0;
     int64_t spans = 0; // that it goes through
+    base::TimeRange range{}; // from the time of its first node to that of its last
 
     size_t nodes() const { return edges.empty() ? 0 : edges.size() + 1; }
 };
 
-// Of what begins on the host within [range.begin, range.end] and the work it launches. Empty when there is nothing or
-// when stopped.
-CriticalPath criticalPath(const DeviceTrace& trace, base::TimeRange range, std::stop_token stop = {});
+// Of what begins on the host within [range.begin, range.end] and the work it launches; by lastArrival also of the work
+// without a launch that begins there. Empty when there is nothing or when stopped.
+CriticalPath criticalPath(const DeviceTrace& trace, base::TimeRange range, PathRule rule = PathRule::lastArrival, std::stop_token stop = {});
+
+inline constexpr std::string_view kBetweenOperators = "(between operators)";
 
 // The time of each row on the path by span name, largest first: what to make faster.
 struct PathShare {

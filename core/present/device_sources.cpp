@@ -314,7 +314,8 @@ base::TimeRange pathRange(const analysis::DeviceTrace& trace)
 
 std::string pathNote(const analysis::CriticalPath& path)
 {
-    std::string note = fmt::format("The path takes {} through {} spans:", formatTime(static_cast<double>(path.total)), formatCount(path.spans));
+    std::string note = fmt::format("The path takes {} through {} spans, from {} to {}:", formatTime(static_cast<double>(path.total)), formatCount(path.spans),
+        formatTime(static_cast<double>(path.range.begin)), formatTime(static_cast<double>(path.range.end)));
     for (size_t b = 0; b < analysis::kPathBoundCount; ++b)
         if (path.times[b] > 0)
             note += fmt::format("{} {} {}", note.ends_with(':') ? "" : ",", analysis::pathBoundName(static_cast<analysis::PathBound>(b)),
@@ -338,7 +339,7 @@ DeviceReport makeDeviceReport(std::string_view name, const session::Session& ses
     else if (name == "overlap") report.table = makeOverlapTable(analysis::deviceOverlaps(trace));
     else if (name == "queue") report.table = makeQueueTable(analysis::queueReport(trace));
     else if (name == "critical-path") {
-        const analysis::CriticalPath path = analysis::criticalPath(trace, pathRange(trace), stop);
+        const analysis::CriticalPath path = analysis::criticalPath(trace, pathRange(trace), analysis::PathRule::lastArrival, stop);
         report.table = makePathTable(analysis::pathShares(trace, path));
         if (path.total > 0) report.notes.push_back(pathNote(path));
     } else if (name == "launch") {

@@ -220,7 +220,7 @@ void TestCommandLine::reportsOfDeviceWorkHaveTheirRows_data()
     QTest::newRow("copy") << "copy" << QStringList{} << 0;
     QTest::newRow("operator") << "operator" << QStringList{} << 0;
     QTest::newRow("step") << "step" << QStringList{} << 0;
-    QTest::newRow("critical-path") << "critical-path" << QStringList{"name", "bound", "time_us", "share"} << 2;
+    QTest::newRow("critical-path") << "critical-path" << QStringList{"name", "bound", "time_us", "share"} << 1; // what ends last has no launch
 }
 
 // On an export of Nsight Systems with four kernels and one call: launch 0.5 to 0.9, its kernel 1 to 5 µs.

@@ -7,6 +7,8 @@
 
 #include <QtTest>
 
+#include <map>
+
 using namespace stepscope;
 using namespace stepscope::analysis;
 using session::SpanKind;
@@ -52,6 +54,8 @@ private slots:
     void copiesHaveDirectionKindAndRate();
     void chosenStepsTakeWhatTheyLaunched();
     void theCriticalPathGoesThroughTheDeviceWhereTheHostWaits();
+    void theCriticalPathByLastArrivalTakesAsLongAsItSpans();
+    void theCriticalPathGoesOnInTheThreadThatWasLeftLast();
     void aKernelHangsBelowTheBackwardRangeOfAnotherThread();
     void aSessionWithoutDeviceWorkGivesEmptyReports();
     void launchCallsAreKnownByName_data();
@@ -408,7 +412,7 @@ void TestDeviceReports::theCriticalPathGoesThroughTheDeviceWhereTheHostWaits()
     made.work(stream, SpanKind::synchronisation, "Context Sync", 90, 10, 2);
     const session::SessionPtr session = made.build();
     const DeviceTrace trace(*session);
-    const CriticalPath path = criticalPath(trace, {0, us(100)});
+    const CriticalPath path = criticalPath(trace, {0, us(100)}, PathRule::holistic);
     // 10 to the launch, 20 until the kernel begins, 60 in it, and nothing in the call that waits for it.
     QCOMPARE(path.total, us(90));
     QCOMPARE(path.nodes(), size_t{4}); // begin of the operator, of the call and of the kernel, end of the kernel
@@ -421,7 +425,64 @@ void TestDeviceReports::theCriticalPathGoesThroughTheDeviceWhereTheHostWaits()
     QCOMPARE(shares[0].name, std::string("gemm"));
     QCOMPARE(shares[2].name, std::string("aten::mm"));
     // On the host alone the operator is all there is: the waiting call has no length of its own.
-    QCOMPARE(criticalPath(trace, {us(40), us(100)}).total, us(0));
+    QCOMPARE(criticalPath(trace, {us(40), us(100)}, PathRule::holistic).total, us(0));
+}
+
+// A host that is ahead of the device, a copy back that blocks without a wait on record, and a gap between operators.
+void TestDeviceReports::theCriticalPathByLastArrivalTakesAsLongAsItSpans()
+{
+    DeviceSession made;
+    const base::TrackId main = made.thread(1), stream = made.stream(0, 7);
+    made.host(main, SpanKind::operation, "aten::mm", 0, 20);
+    made.call(main, "cudaLaunchKernel", 5, 5, 1);
+    made.host(main, SpanKind::operation, "aten::relu", 25, 20);
+    made.call(main, "cudaLaunchKernel", 30, 5, 2);
+    made.host(main, SpanKind::operation, "aten::item", 50, 105);
+    made.call(main, "cudaMemcpyAsync", 60, 90, 3);
+    made.kernel(stream, "gemm", 15, 65, 1);  // 15 to 80
+    made.kernel(stream, "relu", 82, 40, 2);  // waited for gemm, not for its launch
+    made.work(stream, SpanKind::copy, "Memcpy DtoH", 124, 20, 3);
+    made.kernel(stream, "graph", 160, 10);   // without a launch
+    const session::SessionPtr session = made.build();
+    const DeviceTrace trace(*session);
+    const CriticalPath path = criticalPath(trace, {0, us(200)});
+    // mm 5, launch 10, gemm 65, gap 2, relu 40, gap 2, copy 20, gap 16 (the copy is what the stream did last), graph 10.
+    QCOMPARE(path.total, us(170));
+    QCOMPARE(path.range.begin, us(0));
+    QCOMPARE(path.range.end, us(170));
+    QCOMPARE(path.times[static_cast<size_t>(PathBound::host)], us(5));
+    QCOMPARE(path.times[static_cast<size_t>(PathBound::launchDelay)], us(10));
+    QCOMPARE(path.times[static_cast<size_t>(PathBound::compute)], us(135));
+    QCOMPARE(path.times[static_cast<size_t>(PathBound::kernelGap)], us(20));
+}
+
+void TestDeviceReports::theCriticalPathGoesOnInTheThreadThatWasLeftLast()
+{
+    DeviceSession made;
+    const base::TrackId main = made.thread(1), backward = made.thread(2), stream = made.stream(0, 7);
+    made.host(main, SpanKind::operation, "forward", 0, 40);
+    made.host(backward, SpanKind::operation, "earlier", 0, 10);
+    made.host(backward, SpanKind::operation, "backward", 50, 30);
+    made.host(main, SpanKind::operation, "aten::item", 90, 60);
+    made.call(main, "cudaMemcpyAsync", 95, 50, 1);
+    made.work(stream, SpanKind::copy, "Memcpy DtoH", 100, 40, 1);
+    const session::SessionPtr session = made.build();
+    const DeviceTrace trace(*session);
+    const CriticalPath path = criticalPath(trace, {0, us(200)});
+    // forward 40, between 10, backward 30, between 10, item 5, launch 5, copy 40, the rest of the call 5 and of item 5.
+    QCOMPARE(path.total, us(150));
+    QCOMPARE(path.times[static_cast<size_t>(PathBound::compute)], us(40));
+    QCOMPARE(path.times[static_cast<size_t>(PathBound::launchDelay)], us(5));
+    QCOMPARE(path.times[static_cast<size_t>(PathBound::host)], us(105));
+    std::map<std::string, base::TimeNs> host;
+    for (const PathShare& share : pathShares(trace, path))
+        if (share.bound == PathBound::host) host[share.name] = share.time;
+    QCOMPARE(host["forward"], us(40));
+    QCOMPARE(host["backward"], us(30));
+    QCOMPARE(host[std::string(kBetweenOperators)], us(20));
+    QCOMPARE(host["aten::item"], us(10));
+    QCOMPARE(host["cudaMemcpyAsync"], us(5));
+    QCOMPARE(host.count("earlier"), size_t{0});
 }
 
 void TestDeviceReports::aKernelHangsBelowTheBackwardRangeOfAnotherThread()

@@ -351,7 +351,7 @@ void TestHtaOracle::theCriticalPathIsFound()
     QVERIFY(ranges.size() > 1);
     std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
     const analysis::DeviceTrace devices(*trace.session);
-    const analysis::CriticalPath path = analysis::criticalPath(devices, ranges[1]);
+    const analysis::CriticalPath path = analysis::criticalPath(devices, ranges[1], analysis::PathRule::holistic);
     QCOMPARE(static_cast<double>(path.nodes()), expected["critical_nodes"].toDouble());
     QCOMPARE(static_cast<double>(path.edges.size()), expected["critical_edges"].toDouble());
     QCOMPARE(static_cast<double>(path.spans), expected["critical_events"].toDouble());
@@ -380,7 +380,7 @@ void TestHtaOracle::theCriticalPathIsFound()
 
     Trace amd;
     EXPECT_OR_SKIP(amdExpected, "amd", &amd);
-    QVERIFY(!analysis::criticalPath(analysis::DeviceTrace(*amd.session), {0, INT64_MAX}).edges.empty());
+    QVERIFY(!analysis::criticalPath(analysis::DeviceTrace(*amd.session), {0, INT64_MAX}, analysis::PathRule::holistic).edges.empty());
 }
 
 void TestHtaOracle::waitsKnowTheRecordThatTheyWaitFor()
