@@ -16,6 +16,7 @@ constexpr uint32_t kSlowPrimitive = session::kReference | session::kReorder | se
 constexpr std::string_view kOneDnnName = "oneDNN internals";
 constexpr std::string_view kOpenMpName = "OpenMP runtime";
 constexpr std::string_view kOpenMpWaitName = "OpenMP wait";
+constexpr std::string_view kRunnableName = "(waiting for a processor)";
 constexpr std::string_view kMissingName = "(start of the stack not found)";
 
 bool isOneDnn(std::string_view module) { return module.starts_with("libdnnl") || module.starts_with("libmkldnn"); }
@@ -239,6 +240,11 @@ void SampleSender::nameFrame(const TrieFrame& raw, Frame& frame)
         row.function = m_recorder.string(kMissingName);
         row.module = m_recorder.string("");
         row.flags |= flag::kTruncated;
+        break;
+    case TrieFrame::Kind::runnable:
+        row.function = m_recorder.string(kRunnableName);
+        row.module = m_recorder.string("");
+        row.flags |= flag::kWaiting;
         break;
     }
     frame.rows.push_back(row);

@@ -68,6 +68,15 @@ void StackCollector::take(const RegisteredThread& thread, std::span<const std::b
     m_samples.push_back(sample);
 }
 
+// With the mutex held.
+uint32_t StackCollector::runnableStack()
+{
+    const uint32_t id = m_trie.runnable();
+    if (id >= m_quality.size()) m_quality.resize(m_trie.stacks().size(), 0xff);
+    m_quality[id] = 0;
+    return id;
+}
+
 void StackCollector::poll(ThreadRegistry& threads, int64_t weight)
 {
     m_waits.clear();
@@ -85,6 +94,10 @@ void StackCollector::poll(ThreadRegistry& threads, int64_t weight)
     for (const WaitPoller::Wait& wait : m_waits) {
         const uint32_t index = indexOf(wait.serial, wait.id, wait.routine);
         const std::lock_guard lock(m_mutex);
+        if (wait.runnableNs > 0) {
+            m_samples.push_back({now, wait.runnableNs, runnableStack(), wait.label, wait.step, index, StackSample::Kind::blocked});
+            continue;
+        }
         m_samples.push_back({now, weight, wait.stack, wait.label, wait.step, index, StackSample::Kind::blocked});
         ++m_counts.samples;
         ++m_counts.blocked;

@@ -35,6 +35,7 @@ public:
 
 private:
     uint32_t unwind(const Registers& registers, const StackCopy& stack, uint64_t ticks);
+    uint32_t runnableStack();
     uint32_t indexOf(uint64_t serial, pid_t id, const void* routine);
     std::string threadName(pid_t id, const void* routine);
     void takeTail(SampledBatch& batch);

@@ -5,7 +5,7 @@ namespace stepscope::recording {
 size_t StackTrie::FrameHash::operator()(const TrieFrame& frame) const noexcept
 {
     uint64_t h = frame.address * 0x9e3779b97f4a7c15u;
-    h ^= (uint64_t{frame.place} << 3 | static_cast<uint64_t>(frame.kind) << 1 | uint64_t{frame.approximate}) * 0xff51afd7ed558ccdu;
+    h ^= (uint64_t{frame.place} << 4 | static_cast<uint64_t>(frame.kind) << 1 | uint64_t{frame.approximate}) * 0xff51afd7ed558ccdu;
     return h ^ h >> 32;
 }
 
@@ -44,5 +44,7 @@ uint32_t StackTrie::intern(const std::vector<CodeFrame>& frames, bool complete)
     }
     return stack;
 }
+
+uint32_t StackTrie::runnable() { return child(kNoStack, frame({TrieFrame::Kind::runnable})); }
 
 } // namespace stepscope::recording

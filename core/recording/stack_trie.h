@@ -16,6 +16,7 @@ struct TrieFrame {
         generated, // place: index of its name
         unknown,   // code that belongs to nothing we know
         missing,   // stands for the part of a stack that could not be found
+        runnable,  // stands for the stack of a thread that could run and was given no processor
     };
     Kind kind = Kind::module;
     bool approximate = false;
@@ -36,6 +37,7 @@ class StackTrie {
 public:
     // The stack of these frames, innermost first. `complete` false puts a frame "missing" below all.
     uint32_t intern(const std::vector<CodeFrame>& frames, bool complete);
+    uint32_t runnable(); // the stack of one frame "runnable"
     const std::vector<TrieFrame>& frames() const { return m_frames; }
     const std::vector<TrieStack>& stacks() const { return m_stacks; }
 

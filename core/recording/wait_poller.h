@@ -2,7 +2,8 @@
 // Owner: core/recording. Thread: the sampler's thread. Units: ns, addresses.
 //
 // The kernel tells in /proc/self/task/ID/syscall whether a thread waits in the kernel, and its stack pointer and program
-// counter then. A thread that has used no CPU time since it was looked at last still stands where it stood.
+// counter then. A thread that has used no CPU time since it was looked at last still stands where it stood. How long it
+// could have run but was given no processor is in /proc/self/task/ID/schedstat; where it stood then is not to be had.
 #pragma once
 
 #include "core/recording/thread_registry.h"
@@ -23,6 +24,7 @@ public:
         uint32_t label = 0;
         int32_t step = -1;
         uint32_t stack = 0;
+        int64_t runnableNs = 0; // not blocked: time since the last look without a processor; no stack
     };
     // Unwinds and interns a stack of which only the stack pointer and the program counter are known.
     using Unwind = std::function<uint32_t(const Registers&, const StackCopy&)>;
@@ -42,6 +44,7 @@ private:
     };
     struct Last {
         int64_t cpuNs = -1;
+        int64_t runnableNs = -1; // so far
         uint32_t stack = 0;
         bool waiting = false;
         bool seen = false;

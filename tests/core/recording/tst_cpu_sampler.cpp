@@ -25,6 +25,7 @@
 
 #include <dlfcn.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -525,6 +526,43 @@ private slots:
         QVERIFY2(static_cast<double>(whole) >= 0.99 * static_cast<double>(waits), qPrintable(QString("%1 of %2").arg(whole).arg(waits)));
         // At least 10 of 11 ms are waits; a busy machine makes it more.
         QVERIFY2(loaderWait / (loaderWait + loaderWork) > 0.8, qPrintable(QString("%1 %2").arg(loaderWait).arg(loaderWork)));
+    }
+
+    void threadsThatCouldRunButGetNoProcessorAreSeenInWallClockTime()
+    {
+        std::FILE* told = std::fopen("/proc/self/schedstat", "re");
+        if (told == nullptr) QSKIP("this kernel does not tell how long threads wait for a processor");
+        std::fclose(told);
+        // Two threads on one processor: each computes for half of the time.
+        std::array<int64_t, 2> wallNs{};
+        const Recorded run = record(options(1000, SampleMode::wall), [&](Recorder&, CpuSampler&) {
+            std::array<std::thread, 2> threads;
+            for (size_t i = 0; i < threads.size(); ++i)
+                threads[i] = std::thread([&wallNs, i] {
+                    cpu_set_t one;
+                    CPU_ZERO(&one);
+                    CPU_SET(0, &one);
+                    ::sched_setaffinity(0, sizeof(one), &one);
+                    const auto begin = std::chrono::steady_clock::now();
+                    spinRed(400'000'000);
+                    wallNs[i] = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+                });
+            for (std::thread& thread : threads)
+                thread.join();
+        });
+        QVERIFY(run.session != nullptr);
+        const auto wall = static_cast<double>(wallNs[0] + wallNs[1]);
+        double computed = 0, waited = 0;
+        for (size_t i = 0; i < run.samples().size(); ++i) {
+            const std::vector<std::string> names = run.names(run.samples().stack[i]);
+            const bool red = std::find(names.begin(), names.end(), "spinRed") != names.end();
+            const bool runnable = names == std::vector<std::string>{"(waiting for a processor)"};
+            (red ? computed : waited) += red || runnable ? static_cast<double>(run.samples().weight[i]) : 0;
+        }
+        const QString text = QString("computed %1, waited %2 of %3 ms").arg(computed / 1e6).arg(waited / 1e6).arg(wall / 1e6);
+        QVERIFY2(std::abs(computed / 8e8 - 1) < 0.15, qPrintable(text));
+        QVERIFY2(waited > 0.2 * wall, qPrintable(text));
+        QVERIFY2(std::abs((computed + waited) / wall - 1) < 0.15, qPrintable(text));
     }
 
     void samplesAddUpUntilTheyAreCleared()
