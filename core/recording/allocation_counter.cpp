@@ -79,11 +79,11 @@ uint64_t drawDistance(ThreadAllocations& counts) noexcept
     return static_cast<uint64_t>(-std::log(uniform) * static_cast<double>(counts.bytesPerSample));
 }
 
-// The distance that was asked for. When a thread takes many more stacks in a round than anybody expected of it, four times
-// as much after every few of them: so a burst of any size fits into the ring.
+// The distance that was asked for. When a thread takes many more stacks in a round than anybody expected of it, twice as
+// much after every few of them: so a burst of any size fits into the ring, and the last distance is a small part of it.
 uint64_t distanceFor(ThreadAllocations& counts) noexcept
 {
-    constexpr uint32_t kExpected = 48, kFew = 8, kMostGrowth = 16;
+    constexpr uint32_t kExpected = 48, kFew = 16, kMostGrowth = 24;
     const uint32_t round = g_process.samplingRound.load(kRelaxed);
     if (counts.samplingRound != round) {
         counts.samplingRound = round;
@@ -92,7 +92,7 @@ uint64_t distanceFor(ThreadAllocations& counts) noexcept
     const uint64_t distance = g_process.bytesPerSample.load(kRelaxed);
     if (counts.samplesInRound < kExpected) return distance;
     const uint32_t growth = std::min((counts.samplesInRound - kExpected) / kFew + 1, kMostGrowth);
-    return std::max<uint64_t>(distance, 64) << (2 * growth);
+    return std::max<uint64_t>(distance, 64) << growth;
 }
 
 // Whether what this thread allocates may be memory for the thread that made it.
@@ -135,7 +135,8 @@ void helperAllocated(size_t bytes) noexcept
     counts->helperBytes.fetch_add(bytes, kRelaxed);
 }
 
-// Sampling was switched on. A thread that is just setting its next look may miss it, and sees it with that look.
+// Sampling was switched on, or another distance set. A thread that is just setting its next look may miss it, and sees it
+// with that look.
 void lookSoon() noexcept
 {
     const size_t used = std::min(g_process.used.load(std::memory_order_acquire), kMostThreads);
@@ -245,6 +246,7 @@ void setAllocationSampling(uint64_t bytesPerSample) noexcept
 {
     g_process.bytesPerSample.store(std::max<uint64_t>(1, bytesPerSample), kRelaxed);
     g_process.samplingRound.fetch_add(1, kRelaxed);
+    if (samplingStacks()) lookSoon(); // a thread with a long way to its next stack may go on with a shorter one
 }
 
 uint64_t allocationSampling() noexcept { return g_process.bytesPerSample.load(kRelaxed); }
@@ -281,7 +283,8 @@ void lookAtAllocation(ThreadAllocations& counts, size_t bytes) noexcept
 {
     if (!counts.ownProbes.load(kRelaxed)) helperAllocated(bytes);
     const bool due = counts.bytes.load(kRelaxed) >= counts.sampleAt;
-    if (!due && (counts.bytesPerSample != 0) == samplingStacks()) return setLook(counts);
+    const bool current = counts.bytesPerSample != 0 && counts.samplingRound == g_process.samplingRound.load(kRelaxed);
+    if (!due && (samplingStacks() ? current : counts.bytesPerSample == 0)) return setLook(counts);
     const bool take = due && counts.bytesPerSample != 0 && bytes != 0 && !counts.ofRecording.load(kRelaxed);
     if (take) {
         ++counts.samplesInRound;

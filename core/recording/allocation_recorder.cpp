@@ -37,6 +37,7 @@ AllocationRecorder::AllocationRecorder(Recorder& recorder, const AllocationOptio
     m_peak = m_recorder.addCounter("peak bytes", "bytes");
     m_allocated = m_recorder.addCounter("allocated bytes", "bytes");
     m_totalsBefore = allocationsOfProcess();
+    if (options.stacks) setAllocationSampling(1); // of short runs every allocation; a burst widens the distance by itself
     m_recorder.addSource(*this);
 }
 

@@ -8,6 +8,7 @@
 
 #include <QtTest>
 
+#include <cmath>
 #include <cstdlib>
 #include <thread>
 
@@ -42,18 +43,33 @@ void allocateAndFree(size_t bytes)
     std::free(memory);
 }
 
-session::SessionPtr run(testing::NaiveBackend& backend, int64_t steps, recording::AllocationOptions options = {.count = true})
+session::SessionPtr run(testing::NaiveBackend& backend, int64_t steps, recording::AllocationOptions options = {.count = true},
+                        recording::SampleMode mode = recording::SampleMode::off)
 {
     engine::TrainOptions train;
     train.steps = steps;
     train.warmup = 1;
     train.evaluate = false;
     train.allocations = options;
+    train.sampling.mode = mode;
     session::SessionBuilder sink;
     engine::Trainer trainer;
     if (!trainer.start(smallModel(), train, backend, &sink, {}, {})) return nullptr;
     if (!trainer.wait()) return nullptr;
     return sink.build();
+}
+
+// The sum of the weights of a kind of samples, of those in steps: what the preparation of a run allocates is not known by hand.
+double inSteps(const session::Session& session, SeriesKind kind)
+{
+    double sum = 0;
+    for (size_t i = 0; i < session.series().size(); ++i) {
+        if (session.series()[i].kind != kind) continue;
+        const session::SampleTable& samples = session.samples(base::SeriesId(i));
+        for (size_t row = 0; row < samples.size(); ++row)
+            if (samples.step[row] >= 0) sum += static_cast<double>(samples.weight[row]);
+    }
+    return sum;
 }
 
 } // namespace
@@ -174,6 +190,47 @@ private slots:
         const analysis::PhaseReport phases = analysis::phaseReport(*session);
         for (const analysis::PhaseRow& row : phases.rows)
             QVERIFY(row.allocations.time <= row.time.total);
+    }
+
+    // Stacks are samples, and each stands for what was allocated between two: of few allocations all are taken. In a burst
+    // the distance doubles with every 16 stacks, so that half of the bytes are seen through the last 16: the sum
+    // scatters by about 15 % then, and the test allows three times that.
+    void sampledStacksSumToTheCounts_data()
+    {
+        QTest::addColumn<int>("allocations"); // per step
+        QTest::addColumn<int>("bytes");
+        QTest::addColumn<double>("tolerance");
+        QTest::newRow("few") << 3 << 1000 << 0.02; // the distance to the first was drawn before
+        QTest::newRow("many small") << 5900 << 64 << 0.45;
+        QTest::newRow("many large") << 750 << (1 << 16) << 0.45;
+    }
+
+    void sampledStacksSumToTheCounts()
+    {
+        QFETCH(int, allocations);
+        QFETCH(int, bytes);
+        QFETCH(double, tolerance);
+        testing::NaiveBackend backend;
+        backend.hooks.onForward = [&](int64_t call) {
+            if (call == 0) recording::setAllocationSampling(1); // as at the start: what prepared the run is over
+            for (int i = 0; i < allocations; ++i)
+                allocateAndFree(static_cast<size_t>(bytes));
+        };
+        const double exactBytes = 10.0 * allocations * bytes, exactCount = 10.0 * allocations;
+        QString text;
+        // Now and then the distance adapts in the middle of a run, to what prepared it.
+        for (int attempt = 0; attempt < 4; ++attempt) {
+            const session::SessionPtr session = run(backend, 10, {.count = true}, recording::SampleMode::cpu);
+            QVERIFY(session != nullptr);
+            if (session->environmentValue("sampler.method") == "none") QSKIP("stacks cannot be sampled here, so none of allocations are taken");
+            // While stacks are sampled the training thread may need a block for the recording itself.
+            QVERIFY(std::abs(inSteps(*session, SeriesKind::countedBytes) - exactBytes) <= 4096);
+            QVERIFY(std::abs(inSteps(*session, SeriesKind::countedAllocations) - exactCount) <= 4);
+            const double sampledBytes = inSteps(*session, SeriesKind::allocatedBytes), sampledCount = inSteps(*session, SeriesKind::allocations);
+            if (std::abs(sampledBytes / exactBytes - 1) <= tolerance && std::abs(sampledCount / exactCount - 1) <= tolerance) return;
+            text += QString("%1 of %2 bytes, %3 of %4 allocations; ").arg(sampledBytes).arg(exactBytes).arg(sampledCount).arg(exactCount);
+        }
+        QFAIL(qPrintable(text));
     }
 
     void nothingIsRecordedWhenNotAsked()
