@@ -33,6 +33,18 @@ uint64_t numberIn(const char* path)
     return file >> value ? value : std::numeric_limits<uint64_t>::max(); // "max": no limit
 }
 
+// Of the control group, without the files it has read, which are given up when memory is short.
+uint64_t usedMemory()
+{
+    const uint64_t used = numberIn("/sys/fs/cgroup/memory.current");
+    if (used == std::numeric_limits<uint64_t>::max()) return 0; // not told
+    std::ifstream statistics("/sys/fs/cgroup/memory.stat");
+    std::string key;
+    for (uint64_t value = 0; statistics >> key >> value;)
+        if (key == "inactive_file") return used - std::min(used, value);
+    return used;
+}
+
 // Of the system, and of the control group that a container runs in.
 uint64_t availableMemory()
 {
@@ -45,7 +57,7 @@ uint64_t availableMemory()
     }
     const uint64_t limit = numberIn("/sys/fs/cgroup/memory.max");
     if (limit == std::numeric_limits<uint64_t>::max()) return available;
-    const uint64_t used = numberIn("/sys/fs/cgroup/memory.current");
+    const uint64_t used = usedMemory();
     return std::min(available, limit > used ? limit - used : 0);
 }
 

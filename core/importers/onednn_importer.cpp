@@ -29,9 +29,7 @@ uint32_t flagsOf(const Line& line)
 {
     const std::string_view name = line.implementation;
     uint32_t flags = line.primitive == "reorder" ? uint32_t{session::kReorder} : 0u;
-    if (name.starts_with("ref") || name.find(":ref") != std::string_view::npos
-        || name.find("_ref") != std::string_view::npos)
-        flags |= session::kReference;
+    if (session::isReferenceImplementation(name)) flags |= session::kReference;
     if (name.find("jit") != std::string_view::npos || name.find("brg") != std::string_view::npos)
         flags |= session::kJit;
     return flags;

@@ -393,7 +393,7 @@ Choice AffineLayer::choose(PlanBuilder& builder, const Value& x, bool wantInput)
             try {
                 setThreads(builder.threadChoices().back());
                 const auto proposal = m_makeForward(wanted, m_weights != nullptr ? fixed : anyDesc(m_weightDims), wantedOutput, skip);
-                if (isReference(proposal) && best.time < std::numeric_limits<double>::infinity()) break;
+                if (isReference(proposal) && best.time < std::numeric_limits<double>::infinity()) continue;
                 const Desc source = proposal.query_md(dnnl::query::src_md, 0), destination = proposal.query_md(dnnl::query::dst_md, 0);
                 if (std::find(seen.begin(), seen.end(), std::pair(source, destination)) != seen.end()) continue;
                 seen.emplace_back(source, destination);

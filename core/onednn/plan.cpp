@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 
 namespace stepscope::onednn {
 
@@ -22,11 +21,7 @@ int64_t Value::features() const
 
 const char* implementationName(const dnnl::primitive_desc_base& desc) { return desc.impl_info_str(); }
 
-bool isReference(const dnnl::primitive_desc_base& desc)
-{
-    const char* name = implementationName(desc);
-    return std::strncmp(name, "ref", 3) == 0;
-}
+bool isReference(const dnnl::primitive_desc_base& desc) { return session::isReferenceImplementation(implementationName(desc)); }
 
 dnnl::primitive_attr PlanBuilder::attributes() const
 {
@@ -260,8 +255,8 @@ Pick PlanBuilder::pick(const std::string& problem, const Make& make, const Argum
         const std::string key = fmt::format("{} t{}", problem, t);
         if (const auto known = m_context.memory->find(key); known && known->size() == 2) {
             Pick pick = create((*known)[0], t);
-            if (pick) {
-                pick.time = isReference(pick.desc) ? kReferenceTime : (*known)[1];
+            if (pick && !isReference(pick.desc)) {
+                pick.time = (*known)[1];
                 return pick;
             }
         }
@@ -270,12 +265,13 @@ Pick PlanBuilder::pick(const std::string& problem, const Make& make, const Argum
         for (int skip = 0; skip < kTried; ++skip) {
             Pick candidate = create(skip, t);
             if (!candidate) break;
-            // The library lists its reference code last: it is taken only where nothing else exists.
-            if (best && isReference(candidate.desc)) break;
+            // Taken only where nothing else exists. It need not be the last: oneDNN 3 lists a wrapper of it before the products.
+            if (best && isReference(candidate.desc)) continue;
             if (!m_context.options.tune || m_context.tuner->exhausted()) {
                 candidate.time = isReference(candidate.desc) ? kReferenceTime : 0;
-                if (!best) best = candidate;
-                break;
+                if (candidate.time < best.time) best = candidate;
+                if (candidate.time < kReferenceTime) break;
+                continue;
             }
             candidate.time = isReference(candidate.desc)
                 ? kReferenceTime

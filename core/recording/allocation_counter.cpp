@@ -118,8 +118,7 @@ void lookLater(ThreadAllocations& counts) noexcept
     const bool sampling = samplingStacks();
     counts.bytesPerSample = sampling ? distanceFor(counts) : 0;
     counts.sampleAt = bytes + 1 + (sampling ? drawDistance(counts) : kLookAgain);
-    // A thread without probes that another one made looks every time whether that one has probes by now.
-    counts.lookAt.store(counts.ownProbes.load(kRelaxed) || !mayHelp() ? counts.sampleAt : 0, kRelaxed);
+    setLook(counts);
 }
 
 // Memory for the thread that made this one and has the probes.

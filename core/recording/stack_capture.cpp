@@ -78,7 +78,7 @@ const void* takeOwnStack(RawSample& sample, const RegisteredThread& thread, uint
     const uint64_t end = sample.stackAddress + sample.stackBytes;
     if (end + 8 > thread.stackHigh) return nullptr;
     const uint64_t old = findPointer(reinterpret_cast<const std::byte*>(aligned), kOtherBytes, end, thread.stackHigh);
-    if (old == 0) {
+    if (old == 0 || old - sample.stackAddress < kMaxStackBytes / 2) { // near enough to copy all that lies between
         takeStack(sample, thread, sample.stackAddress);
         return nullptr;
     }

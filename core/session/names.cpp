@@ -68,4 +68,12 @@ std::string_view seriesKindName(SeriesKind kind)
     return index < kSeriesKinds.size() ? kSeriesKinds[index] : kSeriesKinds[0];
 }
 
+bool isReferenceImplementation(std::string_view name)
+{
+    constexpr std::string_view kReferenceName = "ref";
+    for (size_t at = name.find(kReferenceName); at != std::string_view::npos; at = name.find(kReferenceName, at + 1))
+        if (at == 0 || std::string_view(":+_").find(name[at - 1]) != std::string_view::npos) return true;
+    return false;
+}
+
 } // namespace stepscope::session

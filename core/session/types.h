@@ -41,6 +41,9 @@ inline constexpr int kPhaseCount = 11;
 
 // English name as shown ("data wait", "forward", ...) and stable key ("data-wait", "forward", ...).
 std::string_view phaseName(Phase phase);
+// Whether oneDNN's name of an implementation tells of its slow reference code, also inside of a wrapper: "ref:any",
+// "jit_uni_ncsp_convolution:conv+ref:any".
+bool isReferenceImplementation(std::string_view name);
 std::string_view phaseKey(Phase phase);
 
 // What a span measures. The numeric values are written to files: append only.

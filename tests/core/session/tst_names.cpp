@@ -34,6 +34,21 @@ private slots:
         QCOMPARE(spanKindName(SpanKind::primitive), std::string_view("primitive"));
     }
 
+    void referenceImplementationsAreKnownByName_data()
+    {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<bool>("reference");
+        for (const char* name : {"ref:any", "ref_int8:any", "jit_uni_ncsp_convolution:conv+ref:any", "gemm:ref"}) // as oneDNN's logs show them
+            QTest::newRow(name) << name << true;
+        for (const char* name : {"jit:avx512_core", "x64:gemm:jit", "brg_conv_fwd:avx512_core", "jit_uni_ncsp_convolution:conv+jit:avx512_core", "ncsp_bnorm:any", "simple:any", ""})
+            QTest::newRow(name) << name << false;
+    }
+    void referenceImplementationsAreKnownByName()
+    {
+        QFETCH(QString, name);
+        QTEST(isReferenceImplementation(name.toStdString()), "reference");
+    }
+
     void unknownValuesAreNotRead()
     {
         QCOMPARE(phaseName(static_cast<Phase>(200)), phaseName(Phase::none));
