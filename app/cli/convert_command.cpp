@@ -3,6 +3,7 @@
 #include "app/cli/exit_code.h"
 #include "app/cli/input_options.h"
 #include "core/exporters/exporter.h"
+#include "core/exporters/left_out.h"
 #include "core/present/format.h"
 #include "core/storage/session_file.h"
 
@@ -47,7 +48,10 @@ base::Status write(const session::Session& session, const ConvertOptions& option
     if (packs) return storage::saveSession(session, path, options.force ? storage::Existing::replace : storage::Existing::refuse);
     const base::Result<const exporters::Exporter*> exporter = exporters::findExporter(options.format, path);
     if (!exporter) return base::fail(exporter.error());
-    return (*exporter)->run(session, path, options.force, {}, {});
+    if (const base::Status written = (*exporter)->run(session, path, options.force, {}, {}); !written) return written;
+    for (const std::string& text : exporters::leftOut(session, (*exporter)->name))
+        printNote(printable(text));
+    return {};
 }
 
 // Of the file, or of the tables in the folder.

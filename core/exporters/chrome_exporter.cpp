@@ -12,6 +12,9 @@ namespace stepscope::exporters {
 
 namespace {
 
+constexpr std::string_view kNoStackFrame = "none";
+constexpr std::string_view kUnfinishedArgument = "stepscope:unfinished"; // lasts at least as long as it is drawn
+
 struct Ids {
     int64_t process = 0, thread = 0;
 };
@@ -57,6 +60,7 @@ public:
         m_file.write("\n]");
         if (!writeSamples(stop)) return cancelled();
         m_file.write(",\n\"otherData\":{\"writer\":\"stepscope\"");
+        if (!m_described.empty()) m_file.write(",\"series\":[" + m_described + "]");
         if (m_valuesLeftOut > 0) m_file.write(fmt::format(",\"counter_values_left_out\":{}", m_valuesLeftOut));
         m_file.write("}}\n");
         return {};
@@ -116,11 +120,16 @@ private:
     bool writeSpans(const std::stop_token& stop, const base::Progress& progress)
     {
         const session::SpanTable& spans = m_session.spans();
-        for (size_t t = 0; t + 1 < spans.trackBegin.size(); ++t)
+        for (size_t t = 0; t + 1 < spans.trackBegin.size(); ++t) {
+            const bool asynchronous = m_session.tracks()[t].kind == session::TrackKind::asynchronous;
             for (size_t row = spans.trackBegin[t]; row < spans.trackBegin[t + 1]; ++row) {
                 if (row % 65536 == 0 && stop.stop_requested()) return false;
                 if (row % 65536 == 0 && progress)
                     progress(static_cast<double>(row) / static_cast<double>(spans.size()), "writing spans");
+                if (asynchronous) {
+                    writeAsynchronous(t, row);
+                    continue;
+                }
                 const session::Label& label = m_session.labels()[spans.label[row]];
                 const bool instant = label.kind == session::SpanKind::instant;
                 std::string text =
@@ -129,15 +138,38 @@ private:
                                 m_ids[t].thread, microseconds(spans.start[row]));
                 if (instant) text += R"(,"s":"t")";
                 else text += ",\"dur\":" + microseconds(spans.duration[row]);
-                appendArguments(label, spans.step[row], text);
+                appendArguments(row, text);
                 text += '}';
                 event(text);
             }
+        }
         return true;
     }
 
-    void appendArguments(const session::Label& label, int32_t step, std::string& text) const
+    // On no thread: begin and end are joined by an id of their own.
+    void writeAsynchronous(size_t track, size_t row)
     {
+        const session::SpanTable& spans = m_session.spans();
+        const session::Label& label = m_session.labels()[spans.label[row]];
+        // The category names the track when it is read back.
+        const std::string_view own = m_session.string(label.category), name = m_session.tracks()[track].name;
+        const std::string_view category = !own.empty() || name == "asynchronous" ? own : name;
+        const auto mark = [&](char phase, session::TimeNs time) {
+            return fmt::format(R"({{"ph":"{}","name":{},"cat":{},"id":"{}","pid":{},"tid":{},"ts":{})", phase,
+                               jsonString(m_session.string(label.name)), jsonString(category), row + 1,
+                               m_ids[track].process, m_ids[track].thread, microseconds(time));
+        };
+        const bool instant = label.kind == session::SpanKind::instant;
+        std::string text = mark(instant ? 'n' : 'b', spans.start[row]);
+        appendArguments(row, text);
+        event(text + "}");
+        if (!instant) event(mark('e', spans.end(row)) + "}");
+    }
+
+    void appendArguments(size_t row, std::string& text) const
+    {
+        const session::Label& label = m_session.labels()[m_session.spans().label[row]];
+        const int32_t step = m_session.spans().step[row];
         std::string args;
         const auto add = [&](std::string_view key, const std::string& value) {
             args += fmt::format("{}\"{}\":{}", args.empty() ? "" : ",", key, value);
@@ -147,6 +179,7 @@ private:
         if (label.layer.valid()) add("layer", jsonString(m_session.layers()[label.layer.index()].path));
         if (label.primitive.valid())
             add("implementation", jsonString(m_session.tables().primitives[label.primitive.index()].implementation));
+        if (m_session.details().isUnfinished(m_session.spans().detailOf(row))) add(kUnfinishedArgument, "true");
         if (!args.empty()) text += ",\"args\":{" + args + "}";
     }
 
@@ -164,45 +197,53 @@ private:
         }
     }
 
-    // The format has samples with a time and a stack alone.
-    static bool isWritten(const session::SeriesRow& series) { return series.timed && session::hasStacks(series.kind); }
-
-    bool writeSamples(const std::stop_token& stop)
+    // What the list of samples cannot say of itself; our importer reads it. Other readers pass over it.
+    void describeSeries(const session::SeriesRow& series)
     {
-        bool any = false;
-        for (const session::SeriesRow& series : m_session.series())
-            any = any || isWritten(series);
-        if (!any || m_session.sampleCount() == 0) return true;
-        m_file.write(",\n\"stackFrames\":{");
+        m_described += fmt::format(R"({}{{"name":{},"unit":{},"kind":{},"timed":{},"default":{}}})", m_described.empty() ? "" : ",",
+                                   jsonString(series.name), jsonString(series.unit), jsonString(session::seriesKindName(series.kind)),
+                                   series.timed, series.isDefault);
+    }
+
+    void writeFrames()
+    {
+        m_file.write(fmt::format(",\n\"stackFrames\":{{\"{}\":{{\"name\":\"(no stack)\"}}", kNoStackFrame));
         for (size_t i = 0; i < m_session.stacks().size(); ++i) {
             const session::StackRow& stack = m_session.stacks()[i];
             const session::FrameRow frame =
                 stack.frame.valid() ? m_session.frames()[stack.frame.index()] : session::FrameRow{};
-            m_file.write(fmt::format("{}\"{}\":{{\"name\":{}", i == 0 ? "\n" : ",\n", i,
-                                     jsonString(m_session.string(frame.function))));
+            m_file.write(fmt::format(",\n\"{}\":{{\"name\":{}", i, jsonString(m_session.string(frame.function))));
             const std::string_view module = m_session.string(frame.module);
             if (!module.empty()) m_file.write(",\"category\":" + jsonString(module));
             if (stack.parent.valid()) m_file.write(fmt::format(",\"parent\":\"{}\"", stack.parent.value));
             m_file.write("}");
         }
         m_file.write("},\n\"samples\":[");
+    }
+
+    // The format wants a time: samples that have none lie one after another, a microsecond each.
+    bool writeSamples(const std::stop_token& stop)
+    {
         bool first = true;
         for (size_t s = 0; s < m_session.series().size(); ++s) {
-            if (!isWritten(m_session.series()[s])) continue;
+            const session::SeriesRow& series = m_session.series()[s];
             const session::SampleTable& samples = m_session.samples(session::SeriesId(s));
+            if (!session::hasStacks(series.kind) || samples.size() == 0) continue;
+            if (first) writeFrames();
+            describeSeries(series);
             for (size_t i = 0; i < samples.size(); ++i) {
                 if (i % 65536 == 0 && stop.stop_requested()) return false;
                 const Ids ids = samples.track[i] < m_ids.size() ? m_ids[samples.track[i]] : Ids{1, 1};
-                m_file.write(fmt::format("{}{{\"cpu\":0,\"pid\":{},\"tid\":{},\"ts\":{},\"name\":{},\"weight\":{}",
-                                         first ? "\n" : ",\n", ids.process, ids.thread, microseconds(samples.time[i]),
-                                         jsonString(m_session.series()[s].name), samples.weight[i]));
-                if (samples.stack[i] != session::StackId::kNone)
-                    m_file.write(fmt::format(",\"sf\":\"{}\"", samples.stack[i]));
-                m_file.write("}");
+                const session::TimeNs time = series.timed ? samples.time[i] : static_cast<session::TimeNs>(i) * 1000;
+                const std::string frame = samples.stack[i] < m_session.stacks().size() ? std::to_string(samples.stack[i])
+                                                                                       : std::string(kNoStackFrame);
+                m_file.write(fmt::format("{}{{\"cpu\":0,\"pid\":{},\"tid\":{},\"ts\":{},\"name\":{},\"weight\":{},\"sf\":\"{}\"}}",
+                                         first ? "\n" : ",\n", ids.process, ids.thread, microseconds(time),
+                                         jsonString(series.name), samples.weight[i], frame));
                 first = false;
             }
         }
-        m_file.write("]");
+        if (!first) m_file.write("]");
         return true;
     }
 
@@ -211,6 +252,7 @@ private:
     std::vector<Ids> m_ids;
     bool m_first = true;
     int64_t m_valuesLeftOut = 0; // of counters
+    std::string m_described;     // series, as JSON
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // Chrome trace JSON, strict, as Perfetto and chrome://tracing open it. Owner: core/exporters.
-// Spans are "X" events, marks "i", counters "C"; samples with times are the "samples" and "stackFrames" of the format.
-// Times are microseconds with every digit of the nanoseconds.
+// Spans are "X" events, those on no thread "b" and "e", marks "i" and "n", counters "C"; samples are the "samples" and
+// "stackFrames" of the format. Times are microseconds with every digit of the nanoseconds. What our importer needs beyond
+// that stands in "otherData" and in arguments that begin with "stepscope:".
 #pragma once
 
 #include "core/exporters/exporter.h"

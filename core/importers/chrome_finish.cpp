@@ -142,6 +142,33 @@ void ChromeTrace::addCounters()
     }
 }
 
+// By the names of the samples. Our own exporter tells more about them.
+void ChromeTrace::addSampleSeries(size_t kinds)
+{
+    using session::SeriesKind;
+    const auto kindNamed = [](const std::string& name) {
+        for (int kind = 0; kind < session::kSeriesKindCount; ++kind)
+            if (session::seriesKindName(static_cast<SeriesKind>(kind)) == name) return static_cast<SeriesKind>(kind);
+        return SeriesKind::other;
+    };
+    std::map<std::string, session::SeriesRow> described;
+    JsonCursor cursor(m_ownSeries.empty() ? std::string_view("[]") : std::string_view(m_ownSeries));
+    std::string_view element;
+    while (cursor.nextElement(element)) {
+        session::SeriesRow row{decoded(memberOf(element, "name")), decoded(memberOf(element, "unit"))};
+        row.kind = kindNamed(decoded(memberOf(element, "kind")));
+        row.timed = memberOf(element, "timed") != "false";
+        row.isDefault = memberOf(element, "default") == "true";
+        described.emplace(row.name, row);
+    }
+    for (size_t i = 0; i < kinds; ++i) {
+        const std::string name = decoded(m_sampleNames.firstKey(i));
+        const auto known = described.find(name);
+        if (known != described.end()) m_session.addSeries(known->second);
+        else m_session.addSeries({kinds == 1 ? std::string("samples") : name, "", SeriesKind::other, true, i == 0});
+    }
+}
+
 // Samples of the trace-event format: phase P or the list "samples", with stacks from "stackFrames".
 void ChromeTrace::addSamples()
 {
@@ -172,6 +199,7 @@ void ChromeTrace::addSamples()
         while (cursor.nextMember(id, value))
             frames[id] = {memberOf(value, "name"), memberOf(value, "category"), memberOf(value, "parent"), {}, false};
     }
+    if (!m_ownSeries.empty()) frames.erase("none"); // how our exporter says that there is no stack
     // From the frame outwards until one whose stack is known; a loop of parents ends it.
     const auto stackOf = [&](std::string_view id) -> session::StackId {
         std::vector<Frame*> chain;
@@ -197,17 +225,18 @@ void ChromeTrace::addSamples()
     // Samples of several names, such as events of a counter, have weights that do not add up.
     constexpr size_t kMostKinds = 64; // more are names of something else
     const size_t kinds = m_sampleNames.size() > kMostKinds ? 1 : std::max<size_t>(m_sampleNames.size(), 1);
-    for (size_t i = 0; i < kinds; ++i)
-        m_session.addSeries({kinds == 1 ? std::string("samples") : decoded(m_sampleNames.firstKey(i)), "", session::SeriesKind::other, true, i == 0});
+    addSampleSeries(kinds);
     std::vector<std::vector<session::SampleRecord>> records(kinds);
     for (const SampleMark& mark : m_samples) {
         session::SampleRecord record;
-        record.time = mark.time - m_origin;
+        const size_t series = kinds == 1 ? 0 : mark.name;
+        record.time = m_session.tables().series[series].timed ? mark.time - m_origin : 0;
         record.weight = mark.weight;
         record.stack = stackOf(m_frameIds.firstKey(mark.frame));
         record.track = mark.track;
-        if (!record.stack.valid()) m_problems.addUnplaced(TraceProblem::badSample, 1);
-        records[kinds == 1 ? 0 : mark.name].push_back(record);
+        const bool saidSo = !m_ownSeries.empty() && m_frameIds.firstKey(mark.frame) == "none";
+        if (!record.stack.valid() && !saidSo) m_problems.addUnplaced(TraceProblem::badSample, 1);
+        records[series].push_back(record);
     }
     for (size_t i = 0; i < kinds; ++i)
         m_session.addSamples(session::SeriesId(i), records[i]);

@@ -21,6 +21,13 @@ bool isMissing(std::string_view token)
     return token.empty() || token == "null";
 }
 
+// As our exporter marks a span that lasts at least as long as it is drawn.
+bool isMarkedUnfinished(std::string_view args)
+{
+    constexpr std::string_view kArgument = "stepscope:unfinished";
+    return args.find(kArgument) != std::string_view::npos && memberOf(args, kArgument) == "true";
+}
+
 bool isTime(const MicroTime& time)
 {
     return time.state == NumberState::good && time.ns < kTimeLimit && time.ns > -kTimeLimit;
@@ -178,9 +185,19 @@ void ChromeTrace::complete(const RawEvent& event)
     Event* const added = add(track, {start.ns, unfinished ? -1 : length, known.label, -1, row}, event.place);
     if (means.step) m_steps.push_back({*means.step, start.ns, length});
     else if (known.iteration && means.kind != SpanKind::deviceAnnotation) m_iterations.push_back({*known.iteration, start.ns, length});
-    if (!unfinished) return;
+    if (!unfinished) {
+        if (isMarkedUnfinished(event.args)) markUnfinished(row, event.place);
+        return;
+    }
     m_problems.add(TraceProblem::unfinished, event.place);
     m_open.push_back(added);
+}
+
+// The length is known, as far as it goes.
+void ChromeTrace::markUnfinished(uint32_t detail, uint64_t place)
+{
+    m_problems.add(TraceProblem::unfinished, place);
+    m_details.setUnfinished(detail);
 }
 
 void ChromeTrace::begin(const RawEvent& event)
@@ -223,7 +240,9 @@ void ChromeTrace::asynchronous(const RawEvent& event, char phase)
     }
     const TrackId track = m_tracks.find(Purpose::asynchronous, event.process, event.category);
     if (phase == 'b' || phase == 'S') {
-        Event* const added = add(track, {time.ns, -1, meaning(event).label, -1, m_details.addPlain(event.place)}, event.place);
+        const uint32_t row = m_details.addPlain(event.place);
+        Event* const added = add(track, {time.ns, -1, meaning(event).label, -1, row}, event.place);
+        if (isMarkedUnfinished(event.args)) markUnfinished(row, event.place);
         m_asyncPairs.add(list, {time.ns, added, event.place, nameId(event.name)});
         return;
     }
@@ -341,6 +360,9 @@ void ChromeTrace::member(std::string_view key, std::string_view value)
         m_stackFrames = value;
     } else if (key == "samples") {
         m_sampleList = value;
+    } else if (key == "otherData" && unquoted(memberOf(value, "writer")) == "stepscope") {
+        m_ownSeries = memberOf(value, "series");
+        if (m_ownSeries.empty()) m_ownSeries = "[]";
     } else if (key == "deviceProperties") {
         JsonCursor devices(value);
         std::string_view device;

@@ -68,6 +68,7 @@ private:
     Meaning& meaning(const RawEvent& event);
     uint32_t detail(const RawEvent& event, const EventMeaning& meaning);
     void complete(const RawEvent& event);
+    void markUnfinished(uint32_t detail, uint64_t place);
     void begin(const RawEvent& event);
     void end(const RawEvent& event);
     void asynchronous(const RawEvent& event, char phase);
@@ -90,6 +91,7 @@ private:
     void addSteps(session::SpanTable& spans, const session::DetailTable& details);
     void addCounters();
     void addSamples();
+    void addSampleSeries(size_t kinds);
     void takeProfiles();
     void addProfiles();
     void addProblems(const Input& input, const TraceText& text);
@@ -116,6 +118,7 @@ private:
     std::vector<Counter> m_counters;
     std::vector<SampleMark> m_samples;
     std::string m_stackFrames, m_sampleList; // raw members
+    std::string m_ownSeries; // raw list of what our exporter says about the samples; "" in files of other writers
     std::vector<Step> m_steps, m_iterations;
     std::vector<session::Event*> m_open;  // without an end so far
     struct AtZero {

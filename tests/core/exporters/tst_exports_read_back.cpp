@@ -1,6 +1,7 @@
 #include <QtTest>
 
 #include "core/exporters/exporter.h"
+#include "core/exporters/left_out.h"
 #include "core/session/session_builder.h"
 #include "tests/support/import_case.h"
 #include "tests/support/sample_totals.h"
@@ -89,12 +90,12 @@ private slots:
         QTest::addColumn<QString>("ending");
         for (const char* file :
              {"37-perf-comm-with-spaces/input.perf", "39-perf-two-events/input.perf", "41-perf-inlined/input.perf",
-              "44-folded-odd-lines/input.folded", "46-folded-semicolons/input.folded",
+              "49-speedscope-counts-differ/input.speedscope.json", "56-cpuprofile-negative-delta/input.cpuprofile", "44-folded-odd-lines/input.folded", "46-folded-semicolons/input.folded",
               "51-pprof-raw-and-unpacked/input.pb", "52-pprof-default-type/input.pb.gz",
               "54-pprof-negative-values/input.pb", "57-cpuprofile-delta-meaning/input.cpuprofile",
               "61-gecko-weights-and-deltas/input.json", "62-callgrind-relative-positions/input.callgrind",
               "69-recursion-over-100-percent/input.folded", "75-very-deep-stack/input.folded.gz"})
-            for (const char* format : {"collapsed folded", "pprof pb", "pprof pb.gz", "speedscope speedscope.json"}) {
+            for (const char* format : {"collapsed folded", "pprof pb", "pprof pb.gz", "speedscope speedscope.json", "chrome json"}) {
                 const QString name = QString(format).section(' ', 0, 0), ending = QString(format).section(' ', 1);
                 QTest::newRow(qPrintable(QString(file).section('-', 0, 0) + " " + ending))
                     << QString(file) << name << ending;
@@ -122,6 +123,7 @@ private slots:
                 QCOMPARE(after->series()[other.index()].unit,
                          format == "speedscope" && before->series()[i].unit == "furlongs" ? std::string()
                                                                                           : before->series()[i].unit);
+            if (format == "chrome") QCOMPARE(after->series()[other.index()].timed, before->series()[i].timed);
             if (all) QCOMPARE(after->series()[other.index()].isDefault, before->series()[i].isDefault);
             const SampleTotals old = support::sampleTotals(*before, session::SeriesId(i)),
                                now = support::sampleTotals(*after, other);
@@ -180,6 +182,71 @@ private slots:
         for (const int64_t start : before->spans().start)
             startsBefore.insert(start - before->spans().start[0]);
         QCOMPARE(starts, startsBefore);
+    }
+
+    void unfinishedAndAsynchronousSpansComeBackFromChromeTraces_data()
+    {
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<qint64>("unfinished");
+        QTest::newRow("16") << "16-unfinished-complete-events/input.json" << qint64{2};
+        QTest::newRow("17") << "17-unmatched-begin-end/input.json" << qint64{1};
+        QTest::newRow("28") << "28-async-overlapping/input.json" << qint64{0};
+    }
+    void unfinishedAndAsynchronousSpansComeBackFromChromeTraces()
+    {
+        QFETCH(QString, file);
+        QFETCH(qint64, unfinished);
+        const session::SessionPtr before = open(support::casePath(file));
+        QVERIFY(before);
+        const session::SessionPtr after = open(exported(*before, "chrome", "json"));
+        QVERIFY(after);
+        QCOMPARE(after->spanCount(), before->spanCount());
+        QCOMPARE(spanTotals(*after), spanTotals(*before));
+        QCOMPARE(static_cast<qint64>(before->details().unfinished.size()), unfinished);
+        QCOMPARE(static_cast<qint64>(after->details().unfinished.size()), unfinished);
+        const auto tracks = [](const session::Session& session) {
+            std::vector<std::tuple<std::string, int, int>> list;
+            for (const session::Track& track : session.tracks())
+                list.emplace_back(track.name, static_cast<int>(track.kind), track.lane);
+            std::sort(list.begin(), list.end());
+            return list;
+        };
+        QCOMPARE(tracks(*after).size(), tracks(*before).size());
+        if (file.startsWith("28")) QCOMPARE(tracks(*after), tracks(*before));
+    }
+
+    void whatAFormatHasNoPlaceForIsCounted()
+    {
+        session::SessionBuilder builder;
+        builder.addTrack({"training", 1});
+        const auto label = [&](const char* name, session::SpanKind kind) {
+            return builder.internLabel({builder.intern(name), kind, session::Phase::none, {}, {}}).value;
+        };
+        const session::SpanRecord spans[] = {{0, 10, label("step", session::SpanKind::step), 0},
+                                             {3, 0, label("mark", session::SpanKind::instant), 0}};
+        builder.addSpans(session::TrackId(0u), spans);
+        builder.addSeries({"cpu time", "ns", session::SeriesKind::cpuTime, true, true});
+        builder.addSeries({"hits", "", session::SeriesKind::hits, true, false});
+        builder.addSeries({"counted bytes", "bytes", session::SeriesKind::countedBytes, true, false});
+        const session::SampleRecord sample[] = {{1, 3, {}, {}, session::TrackId(0u), -1}};
+        for (size_t i = 0; i < 3; ++i)
+            builder.addSamples(session::SeriesId(i), sample);
+        builder.addCounter({"loss", ""});
+        const session::CounterRecord loss[] = {{1, 2.5}, {2, 1.5}};
+        builder.addCounterSamples(session::CounterId(0u), loss);
+        const session::SessionPtr session = builder.build();
+        const auto counts = [&](std::string_view format) {
+            std::vector<std::string> first;
+            for (const std::string& text : exporters::leftOut(*session, format))
+                first.push_back(text.substr(0, text.find(text.find(" is ") != std::string::npos ? " is " : " are ")));
+            return first;
+        };
+        using Texts = std::vector<std::string>;
+        QCOMPARE(counts("chrome"), (Texts{"1 sum of a counter by layer and step"}));
+        QCOMPARE(counts("speedscope"), (Texts{"2 values of counters", "1 mark without a length"}));
+        QCOMPARE(counts("collapsed"), (Texts{"2 values of counters", "2 spans", "2 samples of other series"}));
+        QCOMPARE(counts("pprof"), (Texts{"2 values of counters", "2 spans"}));
+        QCOMPARE(counts("csv"), Texts{});
     }
 
     void stepsAndSamplesComeBackFromChromeTraces()
