@@ -48,6 +48,7 @@ struct InfoOptions {
 base::Status checkReadable(const std::string& path)
 {
     std::error_code ignored;
+    if (files::isPipe(path)) return {}; // can be opened once
     if (std::filesystem::is_directory(path, ignored)) return base::fail(base::ErrorCode::io, "this is a folder, not a file", {path});
     errno = 0;
     if (std::ifstream(path, std::ios::binary).is_open()) return {};
@@ -61,6 +62,7 @@ base::Status checkReadable(const std::string& path)
 bool isModel(const std::string& path)
 {
     if (path.ends_with(".jl")) return true;
+    if (files::isPipe(path)) return false;
     const base::Result<importers::Input> input = importers::openInput(path);
     if (!input || !input->plain()) return false;
     const size_t first = input->head.find_first_not_of(" \t\r\n\xef\xbb\xbf");
@@ -230,7 +232,12 @@ Command addInfoCommand(CLI::App& app)
         ->check(CLI::IsMember({"text", "json"}));
     parser->add_flag("--model-text", options->modelText, "Print the model that a session was recorded with");
     parser->footer(kFooter);
-    return {parser, [options] { return run(*options); }};
+    return {parser, [options] {
+                if (!options->modelText || options->format == "text") return run(*options);
+                printError({base::ErrorCode::invalidArgument, "--model-text prints the text of the model alone, not JSON", {},
+                    "leave one of --model-text and --format json away"});
+                return static_cast<int>(kUsage);
+            }};
 }
 
 } // namespace stepscope::cli

@@ -13,6 +13,20 @@
 
 namespace stepscope::cli {
 
+namespace {
+
+void checkRange(const InputChoice& choice)
+{
+    for (const double time : choice.range)
+        if (!std::isfinite(time) || time < 0) throw CLI::ValidationError("--load-range", "the times are seconds since the first event, from 0 on");
+    if (choice.range.size() == 2 && choice.range[0] >= choice.range[1])
+        throw CLI::ValidationError("--load-range", fmt::format("the begin {} is not before the end {}", choice.range[0], choice.range[1]));
+    if (choice.steps.size() == 2 && choice.steps[0] > choice.steps[1])
+        throw CLI::ValidationError("--load-steps", fmt::format("the first step {} is behind the last one {}", choice.steps[0], choice.steps[1]));
+}
+
+} // namespace
+
 importers::ImportOptions InputChoice::options() const
 {
     importers::ImportOptions options;
@@ -50,6 +64,7 @@ void addInputOptions(CLI::App& parser, InputChoice& choice)
         ->expected(2)
         ->type_name("FIRST LAST");
     parser.add_option("--step-name", choice.stepName, "Of a trace: the spans of this name are its steps");
+    parser.parse_complete_callback([&choice] { checkRange(choice); });
 }
 
 void noteOtherMembers(const files::Opened& opened, const InputChoice& choice)

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -119,10 +120,20 @@ std::string samplesText(const session::Session& session)
         session.environmentValue("sampler.method"), session.environmentValue("sampler.cost"));
 }
 
+// Above it times are not those of the program alone.
+void warnOfCost(const session::Session& session)
+{
+    constexpr double kMuch = 5; // %
+    const std::string cost(session.environmentValue("sampler.cost"));
+    if (std::atof(cost.c_str()) < kMuch) return;
+    printNote(fmt::format("warning: taking samples costs {}, so times are longer than they would be; use a lower --rate", cost));
+}
+
 // Reads the file back: what is told about it is what is in it.
-int tellSession(const engine::TrainResult& result, const std::string& path)
+int tellSession(const engine::TrainResult& result, const std::string& path, bool madeData)
 {
     std::string text = "recorded " + resultText(result);
+    if (madeData) text += "the model names no data, so it was trained on made-up data of its shape\n";
     const base::Result<session::SessionPtr> session = storage::openSession(path);
     if (!session) {
         printError(session.error());
@@ -132,6 +143,7 @@ int tellSession(const engine::TrainResult& result, const std::string& path)
     text += samplesText(**session);
     for (const session::QualityRow& row : (*session)->quality())
         printNote(printable(row.message));
+    warnOfCost(**session);
     std::error_code ignored;
     const auto bytes = std::filesystem::file_size(path, ignored);
     text += fmt::format("wrote {} ({})\nlook at it with: stepscope report {}\n", path, present::formatBytes(static_cast<double>(ignored ? 0 : bytes)), path);
@@ -204,6 +216,7 @@ int run(const RecordOptions& options)
     std::vector<session::EnvironmentRow> environment = recording::collectEnvironment();
     for (auto& [key, value] : gpu::environment())
         environment.push_back({std::move(key), std::move(value)});
+    const bool madeData = !file->dataGiven;
     engine::Trainer trainer;
     const base::Status started = trainer.start(std::move(*file), options.train, *backend, options.noProfile ? nullptr : &writer,
         std::move(environment), [&](const engine::TrainStatus& status) { progress.update(status); });
@@ -227,7 +240,7 @@ int run(const RecordOptions& options)
         printNote("no step was run; nothing was recorded");
         return result->stoppedByUser ? kInterrupted : kOk;
     }
-    return tellSession(*result, path);
+    return tellSession(*result, path, madeData);
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include "app/cli/session_notes.h"
 #include "app/cli/table_text.h"
 #include "core/analysis/reports.h"
+#include "core/analysis/span_report.h"
 #include "core/present/format.h"
 #include "core/present/report_sources.h"
 #include "core/storage/file_place.h"
@@ -39,6 +40,7 @@ Examples:
   stepscope report lenet.stepscope --by layer
   stepscope report lenet.stepscope --by primitive --format csv -o primitives.csv
   stepscope report trace.json.gz --by operator
+  stepscope report trace.json.gz --by span
   stepscope report lenet.stepscope --samples tree --noisefloor 2
   stepscope report lenet.stepscope --samples flat --sortedby overhead --series cpu
   stepscope report lenet.stepscope --by step --format json | jq '.rows[] | select(.note != null)')";
@@ -75,6 +77,10 @@ Report makeReport(const session::Session& session, const std::string& by, const 
         report.steps = primitives.steps;
         report.table = present::makePrimitiveTable(std::move(primitives));
         report.textColumns = {"primitive", "share", "median_ns", "implementation", "flop_per_s", "bytes_per_s", "flags", "count"};
+    } else if (by == "span") {
+        report.steps = analysis::stepStatistics(session, filter);
+        report.table = present::makeSpanTable(analysis::spanReport(session, filter));
+        report.textColumns = {"span", "self_share", "self_ns", "total_ns", "count", "mean_ns", "max_ns", "min_ns"};
     } else if (by == "step") {
         analysis::StepReport steps = analysis::stepReport(session, filter);
         report.steps = steps.steps;
@@ -118,6 +124,12 @@ std::string allocationText(const session::Session& session)
     return fmt::format("Allocations are those on the host, per step; on devices {}.", printable(std::string(device.empty() ? "they are not known" : device)));
 }
 
+// Tables mix the two, and a median of one column must not be held against a mean of another.
+std::string medianText(const std::string& by)
+{
+    return by == "step" ? "" : " They are parts of the mean step; times are medians over the steps where no column says otherwise.";
+}
+
 std::string textReport(const session::Session& session, const Report& report, const ReportOptions& options)
 {
     std::string text = printable(options.file) + '\n';
@@ -129,7 +141,8 @@ std::string textReport(const session::Session& session, const Report& report, co
     text += '\n';
     const TextTable table = alignedText(*report.table, report.textColumns, textWidth(options));
     text += table.text;
-    if (report.steps.count > 0) text += fmt::format("\nShares sum to {} of the step.", present::formatShare(shareSum(*report.table)));
+    if (options.by == "span") text += "\nTimes are of all spans of a name; self is without the spans inside, and its shares sum to 100 %.";
+    else if (report.steps.count > 0) text += fmt::format("\nShares sum to {} of the step.{}", present::formatShare(shareSum(*report.table)), medianText(options.by));
     if (!table.leftOut.empty()) {
         text += " No room for:";
         for (size_t i = 0; i < table.leftOut.size(); ++i)
@@ -268,6 +281,7 @@ std::vector<std::string> reportsWithRows(const session::Session& session, const 
         if (const present::DeviceReport report = present::makeDeviceReport(name, session, options); report.table != nullptr && report.table->rowCount() > 0)
             names.emplace_back(std::string("--by ") + name);
     if (!session.steps().empty()) names.emplace_back("--by step");
+    if (session.spanCount() > 0) names.emplace_back("--by span");
     if (session.sampleCount() > 0) names.emplace_back("--samples flat");
     return names;
 }
@@ -320,7 +334,7 @@ int run(const ReportOptions& given)
         empty = text.find("Nothing of this kind is in the session.") != std::string::npos;
     } else {
         const Report report = makeReport(session, options.by, filter);
-        steps = report.steps.count;
+        if (options.by != "span") steps = report.steps.count;
         if (options.format == "json") text = jsonReport(session, report, options);
         else if (options.format == "csv") text = csvText(*report.table);
         else text = textReport(session, report, options);
@@ -343,12 +357,12 @@ Command addReportCommand(CLI::App& app)
 {
     CLI::App* parser = app.add_subcommand("report", "Show where the time of a training step goes");
     auto options = std::make_shared<ReportOptions>();
-    std::vector<std::string> names{"phase", "layer", "primitive"};
+    std::vector<std::string> names{"phase", "layer", "primitive", "span"};
     for (std::string& name : deviceReportNames())
         names.push_back(std::move(name));
     parser->add_option("FILE", options->file, "Session file (.stepscope), or the trace of another tool")->required();
     addInputOptions(*parser, options->input);
-    parser->add_option("--by", options->by, "Rows: phase, layer, primitive or step; of device work: step, operator, kernel, copy, device, idle, launch, overlap, queue or critical-path. Default: phase; of a trace without phases the first that has rows")
+    parser->add_option("--by", options->by, "Rows: phase, layer, primitive, step, or span: all spans of a name; of device work: step, operator, kernel, copy, device, idle, launch, overlap, queue or critical-path. Default: phase; of a trace without phases the first that has rows")
         ->check(CLI::IsMember(names));
     parser->add_option("--format", options->format, "text, csv or json")->capture_default_str()->check(CLI::IsMember({"text", "csv", "json"}));
     parser->add_flag("--include-warmup", options->includeWarmup, "Count the warm-up steps, too");
@@ -357,6 +371,7 @@ Command addReportCommand(CLI::App& app)
     parser->add_option("-o,--output", options->output, "Write to this file instead of standard output")
         ->check([](const std::string& name) { return std::string(name.empty() ? "the name must not be empty" : ""); });
     addSampleOptions(*parser, options->samples);
+    parser->get_option("--samples")->excludes(parser->get_option("--by"));
     parser->footer(kFooter);
     return {parser, [options] { return run(*options); }};
 }

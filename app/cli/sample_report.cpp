@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include <unistd.h>
 
@@ -39,6 +40,14 @@ base::Error unknown(const char* what, const std::string& name, const std::vector
             fmt::format("it has: {}", listed(known))};
 }
 
+std::vector<size_t> seriesWithStacks(const session::Session& session)
+{
+    std::vector<size_t> found;
+    for (size_t i = 0; i < session.series().size(); ++i)
+        if (session::hasStacks(session.series()[i].kind) && session.samples(base::SeriesId(i)).size() > 0) found.push_back(i);
+    return found;
+}
+
 // "cpu", "wall", "bytes" and "allocations" by kind, anything else by the name of the series.
 base::Result<base::SeriesId> findSeries(const session::Session& session, const std::string& name)
 {
@@ -49,8 +58,9 @@ base::Result<base::SeriesId> findSeries(const session::Session& session, const s
         const bool byKind = (name == "cpu" && row.kind == SeriesKind::cpuTime) || (name == "wall" && row.kind == SeriesKind::wallTime)
             || (name == "bytes" && row.kind == SeriesKind::allocatedBytes) || (name == "allocations" && row.kind == SeriesKind::allocations);
         if (byKind || row.name == name) return base::SeriesId(i);
-        known.push_back(row.name);
     }
+    for (const size_t i : seriesWithStacks(session))
+        known.push_back(session.series()[i].name);
     return base::fail(unknown("series", name, known));
 }
 
@@ -122,15 +132,15 @@ base::Status addGroups(const std::vector<std::string>& names, std::vector<analys
 {
     using analysis::SampleGroup;
     for (const std::string& name : names) {
-        if (name == "none") continue;
-        if (name == "nested") {
+        if (name == "none" && names.size() == 1) continue;
+        if (name == "nested" && names.size() == 1) {
             out.insert(out.end(), {SampleGroup::thread, SampleGroup::phase});
             continue;
         }
         const auto group = analysis::sampleGroupByName(name);
         if (!group || std::find(out.begin(), out.end(), *group) != out.end())
-            return base::fail(base::ErrorCode::invalidArgument, fmt::format("--groupby cannot be '{}'", printable(name)), {},
-                              "give none, thread, phase, layer, nested, or some of thread, phase and layer with commas between");
+            return base::fail(base::ErrorCode::invalidArgument, fmt::format("--groupby {} '{}'", name == "none" || name == "nested" ? "takes nothing beside" : "cannot be", printable(name)), {},
+                              "give none or nested alone, or some of thread, phase, layer with commas between");
         out.push_back(*group);
     }
     return {};
@@ -162,7 +172,47 @@ base::Status resolve(const session::Session& session, const SampleOptions& optio
     return {};
 }
 
-std::string jsonSamples(const analysis::SampleProfile& profile, const present::TableSource& table)
+// What left samples out, as a list; the options that the user gave come first.
+std::string filterText(const session::Session& session, const SampleOptions& options, const analysis::SpanFilter& spans)
+{
+    std::string text;
+    const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+    if (spans.firstStep > 0 || spans.lastStep < std::numeric_limits<int64_t>::max())
+        add(spans.lastStep < std::numeric_limits<int64_t>::max() ? fmt::format("steps {} to {}", spans.firstStep, spans.lastStep)
+                                                                 : fmt::format("steps from {} on", spans.firstStep));
+    if (!options.threads.empty()) add("--threads " + listed(options.threads));
+    if (!options.phases.empty()) add("--phase " + listed(options.phases));
+    if (!options.layers.empty()) add("--layer " + listed(options.layers));
+    if (!options.callersOf.empty()) add("--callers " + printable(options.callersOf));
+    if (!options.calleesOf.empty()) add("--callees " + printable(options.calleesOf));
+    if (session.steps().empty()) return text;
+    if (text.empty()) text = "the steps";
+    if (!spans.includeWarmup) text += "; warm-up steps count with --include-warmup";
+    if (!options.outsideSteps) text += (spans.includeWarmup ? "; " : ", ") + std::string("what is outside of steps with --outside-steps");
+    return text;
+}
+
+// Why a report of a session that has samples is empty; "" when it is not, or when there are none at all.
+std::string nothingSelectedText(const analysis::SampleProfile& profile, const SampleOptions& options)
+{
+    if (profile.samples > profile.unknownStacks || !profile.series.valid()) return {};
+    const session::Session& session = *profile.tree.session;
+    const std::vector<size_t> known = seriesWithStacks(session);
+    if (known.empty()) return {};
+    const std::string name = printable(profile.tree.weightName);
+    if (std::find(known.begin(), known.end(), profile.series.index()) == known.end()) {
+        std::vector<std::string> names;
+        for (const size_t i : known)
+            names.push_back("'" + session.series()[i].name + "'");
+        return fmt::format("The series '{}' has no stacks; {} {}.\n", name, listed(names), names.size() == 1 ? "has" : "have");
+    }
+    if (profile.samples > 0) return fmt::format("None of the {} selected samples of '{}' has a stack.\n", profile.samples, name);
+    const std::string filters = filterText(session, options, profile.filter.spans);
+    const size_t all = session.samples(profile.series).size();
+    return fmt::format("No sample of '{}', which has {}, is in what was chosen{}.\n", name, all, filters.empty() ? "" : ": " + filters);
+}
+
+std::string jsonSamples(const analysis::SampleProfile& profile, const present::TableSource& table, bool tree)
 {
     const session::Session& session = *profile.tree.session;
     JsonText json;
@@ -172,7 +222,7 @@ std::string jsonSamples(const analysis::SampleProfile& profile, const present::T
     json.member("total", profile.total);
     json.member("without_stack", profile.unknownStacks);
     json.key("rows");
-    writeJsonRows(table, json);
+    writeJsonRows(table, json, tree);
     json.key("quality");
     writeQuality(session, json);
     json.endObject();
@@ -198,7 +248,7 @@ void addSampleOptions(CLI::App& parser, SampleOptions& options)
     add(parser.add_option("--combine", options.combine, "Frames that are one: of the same line, of the same function, or off: each address alone")->capture_default_str()->check(CLI::IsMember({"line", "function", "off"})));
     add(parser.add_option("--maxdepth", options.maxDepth, "Deepest level shown, from 0")->check(CLI::Range(0, INT32_MAX)));
     add(parser.add_option("--mincount", options.minCount, "Hide what has fewer samples")->check(CLI::Range(int64_t{0}, INT64_MAX)));
-    add(parser.add_option("--noisefloor", options.noiseFloor, "Hide n samples below N where n <= this times the square root of N; try 2")->check(CLI::Range(0.0, 1e9)));
+    add(parser.add_option("--noisefloor", options.noiseFloor, "Below the first level, hide n samples under N where n <= this times the square root of N; try 2")->check(CLI::Range(0.0, 1e9)));
     add(parser.add_option("--sortedby", options.sortedBy, "fileline, count or overhead; largest last")->capture_default_str()->check(CLI::IsMember({"fileline", "count", "overhead"})));
     add(parser.add_option("--groupby", options.groupBy, "none, thread, phase, layer, nested (thread,phase), or a list")->delimiter(','));
     add(parser.add_option("--recur", options.recursion, "off, or flat: recursion as a loop")->capture_default_str()->check(CLI::IsMember({"off", "flat"})));
@@ -238,9 +288,11 @@ std::string sampleReport(const analysis::SampleProfile& profile, const SampleOpt
 {
     const bool flat = options.shape == "flat";
     if (format == "text")
+        if (const std::string nothing = nothingSelectedText(profile, options); !nothing.empty()) return nothing;
+    if (format == "text")
         return present::profileText(profile, flat ? present::ProfileFormat::flat : present::ProfileFormat::tree, screenWidth(options, toTerminal));
     const auto table = flat ? present::makeFlatSampleTable(profile) : present::makeSampleTreeTable(profile);
-    return format == "csv" ? csvText(*table) : jsonSamples(profile, *table);
+    return format == "csv" ? csvText(*table, !flat) : jsonSamples(profile, *table, !flat);
 }
 
 } // namespace stepscope::cli

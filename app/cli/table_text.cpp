@@ -122,12 +122,29 @@ TextTable alignedText(const TableSource& table, const std::vector<std::string>& 
     return result;
 }
 
-std::string csvText(const TableSource& table)
+namespace {
+
+// The row that each row stands in, by the indentation; -1 at the top. Rows come after what they stand in.
+std::vector<int64_t> parentRows(const TableSource& table)
+{
+    std::vector<int64_t> parents, open;
+    for (size_t row = 0; row < table.rowCount(); ++row) {
+        open.resize(std::min(open.size(), static_cast<size_t>(std::max(0, table.indent(row)))));
+        parents.push_back(open.empty() ? -1 : open.back());
+        open.push_back(static_cast<int64_t>(row));
+    }
+    return parents;
+}
+
+} // namespace
+
+std::string csvText(const TableSource& table, bool tree)
 {
     std::string text;
+    const std::vector<int64_t> parents = tree ? parentRows(table) : std::vector<int64_t>();
     for (int c = 0; c < table.columnCount(); ++c)
         text += (c > 0 ? "," : "") + csvField(table.column(c).key);
-    text += "\r\n";
+    text += tree ? ",depth,parent\r\n" : "\r\n";
     for (size_t row = 0; row < table.rowCount(); ++row) {
         for (int c = 0; c < table.columnCount(); ++c) {
             if (c > 0) text += ',';
@@ -135,13 +152,15 @@ std::string csvText(const TableSource& table)
             if (const double* number = std::get_if<double>(&value)) text += numberText(*number);
             else if (const std::string* words = std::get_if<std::string>(&value)) text += csvField(*words);
         }
+        if (tree) text += fmt::format(",{},{}", table.indent(row), parents[row] < 0 ? std::string() : std::to_string(parents[row]));
         text += "\r\n";
     }
     return text;
 }
 
-void writeJsonRows(const TableSource& table, JsonText& json)
+void writeJsonRows(const TableSource& table, JsonText& json, bool tree)
 {
+    const std::vector<int64_t> parents = tree ? parentRows(table) : std::vector<int64_t>();
     json.beginArray();
     for (size_t row = 0; row < table.rowCount(); ++row) {
         json.beginObject();
@@ -151,6 +170,12 @@ void writeJsonRows(const TableSource& table, JsonText& json)
             if (const double* number = std::get_if<double>(&value)) json.value(*number);
             else if (const std::string* words = std::get_if<std::string>(&value)) json.value(std::string_view(*words));
             else json.null();
+        }
+        if (tree) {
+            json.member("depth", static_cast<int64_t>(table.indent(row)));
+            json.key("parent");
+            if (parents[row] < 0) json.null();
+            else json.value(static_cast<double>(parents[row]));
         }
         json.endObject();
     }

@@ -21,9 +21,10 @@ TextTable alignedText(const present::TableSource& table, const std::vector<std::
 
 // All columns with their keys as header line; numbers in full in base units (ns, 1, FLOP/s), empty cells empty.
 // RFC 4180: lines end with CR LF, fields with commas, quotes or line breaks are quoted.
-std::string csvText(const present::TableSource& table);
+// Of a tree also `depth`, from 0, and `parent`: the row around it, counted from 0, empty at the top.
+std::string csvText(const present::TableSource& table, bool tree = false);
 
-// An array of objects by column key; empty cells are null.
-void writeJsonRows(const present::TableSource& table, JsonText& json);
+// An array of objects by column key; empty cells are null. Of a tree also `depth` and `parent`.
+void writeJsonRows(const present::TableSource& table, JsonText& json, bool tree = false);
 
 } // namespace stepscope::cli

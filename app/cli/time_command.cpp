@@ -21,7 +21,8 @@ namespace stepscope::cli {
 namespace {
 
 constexpr const char* kFooter = R"(Prints the line that Julia's @time prints: time in the allocator stands in the place of gc time, creation of primitives in
-the place of compilation. "cold" is the first time, "warm" the step with the median time of those after the first five.
+the place of compilation. "cold" is the first time, "warm" the step with the median time of those that follow the steps
+which warm up: the first five and the first half.
 With --phase or --layer cold is the first step alone: primitives are created for the whole network before it.
 
 Examples:
@@ -29,7 +30,7 @@ Examples:
   stepscope time lenet.jl --phase backward
   stepscope time lenet.jl --layer conv1 --phase forward)";
 
-constexpr int64_t kWarmup = 5;
+constexpr int64_t kWarmup = 5; // steps at least
 constexpr double kTooShort = 1e6; // ns; below it one timing says little
 
 struct TimeOptions {
@@ -146,7 +147,7 @@ present::JuliaTime coldTime(const session::Session& session, const Scope& scope)
 present::JuliaTime warmTime(const session::Session& session, const Scope& scope)
 {
     std::vector<std::pair<double, size_t>> times;
-    const size_t first = std::min<size_t>(kWarmup, session.steps().size() - 1);
+    const size_t count = session.steps().size(), first = std::min(std::max<size_t>(kWarmup, count / 2), count - 1);
     for (size_t row = first; row < session.steps().size(); ++row)
         times.emplace_back(elapsedIn(session, scope, session.steps()[row]), row);
     std::sort(times.begin(), times.end());
@@ -196,6 +197,7 @@ int run(const TimeOptions& options)
     ProgressLine progress(options.quiet);
     session::SessionBuilder builder;
     engine::TrainOptions train = options.train;
+    train.steps += kWarmup;
     train.evaluate = false;
     train.shortenWarmup = true; // a short run has its first steps alone
     train.allocations = {.count = true, .time = true};
@@ -230,13 +232,13 @@ Command addTimeCommand(CLI::App& app)
     CLI::App* parser = app.add_subcommand("time", "Time a step, a phase or a layer once, cold and warm");
     auto options = std::make_shared<TimeOptions>();
     engine::TrainOptions& train = options->train;
-    train.steps = 25;
-    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    train.steps = 20;
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - kWarmup;
     parser->add_option("MODEL", options->model, "Model text (see resources/help/model-text.md)")->required();
     parser->add_option("--phase", options->phase, "data-wait, host-to-device, forward, loss, backward or optimiser")
         ->check(CLI::IsMember({"data-wait", "host-to-device", "forward", "loss", "backward", "optimiser"}));
     parser->add_option("--layer", options->layer, "Path of a layer, with the layers in it");
-    parser->add_option("--steps", train.steps, "Steps to run")->capture_default_str()->check(CLI::Range(int64_t{1}, kMost));
+    parser->add_option("--steps", train.steps, "Steps to run after the first five")->capture_default_str()->check(CLI::Range(int64_t{1}, kMost));
     parser->add_option("--batch", train.batchSize, "Batch size; default: the model file's")->check(CLI::Range(int64_t{1}, kMost));
     parser->add_option("--threads", train.threads, "Threads for computing; default: chosen by timing")->check(CLI::Range(1, 1024));
     parser->add_option("--data", train.dataDirectory, "Folder with the data files, instead of the usual place");

@@ -18,9 +18,13 @@ struct Opened {
 };
 
 // By content; options.format overrides ("stepscope" for a session file). Errors as storage::openSession and
-// importers::importFile.
+// importers::importFile, and unsupported or notFound for a part that the file cannot give.
 base::Result<Opened> openAny(const std::filesystem::path& path, const importers::ImportOptions& options = {},
                              std::stop_token stop = {}, const base::Progress& progress = {});
+
+// True for "-", which is standard input, named pipes and sockets: openAny() keeps their bytes in a temporary file while it
+// reads them; they can be opened once.
+bool isPipe(const std::filesystem::path& path);
 
 // Only the range or the steps that the options choose. Errors besides those of openAny(): unsupported for files that are
 // not opened in parts or mark no steps; notFound when nothing lies in the part.

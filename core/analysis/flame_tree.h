@@ -76,6 +76,7 @@ struct FlameTree {
     bool ofSamples = false;
     FlameUnit unit = FlameUnit::time;
     bool countsAreWeights = false; // the weight is a number of things (bytes, allocations), not an estimate by sampling
+    int64_t weightPerCount = 0;   // > 0: samples stand for different times; counts are multiples of this usual one
     std::string weightName;       // name of the series: "cpu time"
     std::vector<FlamePlace> places;
     int64_t samples = 0;          // that went into the tree

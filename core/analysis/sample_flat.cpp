@@ -126,8 +126,8 @@ std::vector<FlatRow> flatRows(FlameTree& whole, const SampleFilter& filter, std:
         groups.push_back({groupNames(whole, id), whole.nodes[id].total, whole.nodes[id].count});
     }
     std::vector<FlatRow>& rows = builder.rows;
-    const auto count = [&](const FlatRow& row) { return whole.countsAreWeights ? row.total : row.count; };
-    const auto self = [&](const FlatRow& row) { return whole.countsAreWeights ? row.self : row.selfCount; };
+    const auto count = [&](const FlatRow& row) { return reportCount(whole, row.total, row.count); };
+    const auto self = [&](const FlatRow& row) { return reportCount(whole, row.self, row.selfCount); };
     std::erase_if(rows, [&](const FlatRow& row) { return count(row) < filter.minCount; });
     const std::vector<uint32_t> ranks = placeRanks(*whole.session, whole.places);
     const auto rank = [&](const FlatRow& row) { return row.place == kNone ? kNone : ranks[row.place]; };

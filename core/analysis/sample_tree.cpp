@@ -3,6 +3,9 @@
 #include "core/analysis/sample_shapes.h"
 #include "core/analysis/stack_tree.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace stepscope::analysis {
 
 namespace {
@@ -25,6 +28,17 @@ bool weightsAreCounts(const session::SeriesRow& series)
 {
     return series.kind == session::SeriesKind::allocatedBytes || series.kind == session::SeriesKind::allocations
         || series.kind == session::SeriesKind::other;
+}
+
+// The median weight; 0 where all are equal.
+int64_t usualWeight(const session::SampleTable& samples)
+{
+    if (samples.size() == 0) return 0;
+    std::vector<int64_t> weights(samples.weight.begin(), samples.weight.end());
+    if (std::all_of(weights.begin(), weights.end(), [&](int64_t weight) { return weight == weights[0]; })) return 0;
+    const auto middle = weights.begin() + static_cast<std::ptrdiff_t>((weights.size() - 1) / 2);
+    std::nth_element(weights.begin(), middle, weights.end());
+    return std::max<int64_t>(*middle, 0);
 }
 
 } // namespace
@@ -56,14 +70,20 @@ std::optional<SampleGroup> sampleGroupByName(std::string_view name)
     return std::nullopt;
 }
 
+int64_t reportCount(const FlameTree& tree, int64_t weight, int64_t samples)
+{
+    if (tree.weightPerCount <= 0) return tree.countsAreWeights ? weight : samples;
+    return weight / tree.weightPerCount + (weight % tree.weightPerCount * 2 >= tree.weightPerCount ? 1 : 0);
+}
+
 int64_t reportCount(const FlameTree& tree, const FlameNode& node)
 {
-    return tree.countsAreWeights ? node.seen : node.count;
+    return reportCount(tree, node.seen, node.count);
 }
 
 int64_t reportSelfCount(const FlameTree& tree, const FlameNode& node)
 {
-    return tree.countsAreWeights ? node.self : node.selfCount;
+    return reportCount(tree, node.self, node.selfCount);
 }
 
 SampleProfile sampleProfile(session::SessionPtr session, const SampleFilter& filter, std::stop_token stop,
@@ -81,6 +101,7 @@ SampleProfile sampleProfile(session::SessionPtr session, const SampleFilter& fil
     const session::SeriesRow& series = session->series()[profile.series.index()];
     tree.unit = unitOf(series);
     tree.countsAreWeights = weightsAreCounts(series);
+    if (tree.unit == FlameUnit::time && !tree.countsAreWeights) tree.weightPerCount = usualWeight(session->samples(profile.series));
     tree.weightName = series.name.empty() ? std::string(session::seriesKindName(series.kind)) : series.name;
 
     // The flat table is about whole stacks: its tree never has its recursion flattened.

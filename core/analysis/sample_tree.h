@@ -37,7 +37,9 @@ struct SampleProfile {
     int64_t unknownStacks = 0; // selected samples without a stack
 };
 
-// What Julia's report counts: samples, or the weights of series whose weights are counts already.
+// What Julia's report counts: samples, or the weights of series whose weights are counts already. Where samples stand for
+// different times, as those of waiting threads do, it is the time in samples of the usual length, rounded.
+int64_t reportCount(const FlameTree& tree, int64_t weight, int64_t samples);
 int64_t reportCount(const FlameTree& tree, const FlameNode& node);     // in the node and below
 int64_t reportSelfCount(const FlameTree& tree, const FlameNode& node); // that end in it
 

@@ -220,7 +220,9 @@ private:
         float value = 0;
         const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (code == std::errc::result_out_of_range || (code == std::errc{} && !std::isfinite(value))) {
-            return fail(ErrorCode::syntax, fmt::format("'{}' is outside the range of float32", shortened(field.text)),
+            const bool digits = text.find_first_of("0123456789") != std::string_view::npos;
+            return fail(ErrorCode::syntax,
+                        fmt::format("'{}' is {}", shortened(field.text), digits ? "outside the range of float32" : "not a finite number"),
                         place(field, column));
         }
         if (code != std::errc{} || end != text.data() + text.size()) {

@@ -61,7 +61,7 @@ base::Result<TrainResult> TrainingRun::run()
     if (!status)
         m_recording.addQuality("run-failed", 1, fmt::format("The run ended early: {}.", status.error().message));
     offerSampling(false);
-    m_meter.setState(TrainState::stopping, "saving");
+    m_meter.setState(TrainState::stopping, m_result.steps > 0 ? "saving" : "stopping");
     const Status saved = m_recording.finish();
     if (!status) return fail(status.error());
     if (!saved) return fail(saved.error());

@@ -105,6 +105,10 @@ public:
         if (m_difference) add(number, m_first, m_firstWeights, first, id);
     }
 
+    // Of the first line whose count was too large; 0 when there is none.
+    int64_t tooLargeLine() const { return m_tooLargeLine; }
+    const std::string& tooLarge() const { return m_tooLarge; }
+
     void finish()
     {
         if (m_firstWeights.rounded() + m_secondWeights.rounded() > 0)
@@ -117,7 +121,9 @@ private:
              session::StackId stack)
     {
         const std::optional<int64_t> weight = weights.take(text);
-        if (!weight) {
+        if (!weight || *weight >= kWeightLimit || *weight <= -kWeightLimit) {
+            if (m_tooLargeLine == 0) m_tooLarge = text;
+            if (m_tooLargeLine == 0) m_tooLargeLine = number;
             m_out.note("bad-weight", "lines with a count that is too large were left out", linePlace(number, text));
             return;
         }
@@ -153,6 +159,8 @@ private:
     bool m_difference;
     session::SeriesId m_first, m_second;
     WholeWeights m_firstWeights, m_secondWeights;
+    int64_t m_tooLargeLine = 0;
+    std::string m_tooLarge; // as in the file
     std::unordered_map<std::string_view, session::FrameId> m_frames; // views of the whole text
 };
 
@@ -198,6 +206,11 @@ base::Result<Imported> importCollapsed(Input& input, const ImportOptions& option
     });
     if (stopped) return base::fail(cancelledError());
     reader.finish();
+    if (out.sampleCount() == 0 && reader.tooLargeLine() > 0) {
+        base::Error error = unusable(input, fmt::format("the count {} is too large, and no line holds a smaller one", reader.tooLarge().substr(0, 40)), whole->problem);
+        error.where.line = static_cast<int>(reader.tooLargeLine());
+        return base::fail(std::move(error));
+    }
     if (out.sampleCount() == 0)
         return base::fail(unusable(input, "no line holds a stack with a count", whole->problem));
     return out.finish(input, kFormat, whole->problem);

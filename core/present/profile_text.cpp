@@ -1,5 +1,6 @@
 #include "core/present/profile_text.h"
 
+#include "core/present/format.h"
 #include "core/present/utf8.h"
 
 #include <fmt/format.h>
@@ -67,8 +68,14 @@ std::string indentation(int columns)
 
 std::string totalText(const FlameTree& tree, int64_t total)
 {
-    const char* what = !tree.countsAreWeights ? "snapshots" : tree.unit == analysis::FlameUnit::bytes ? "bytes" : "snapshots";
-    return fmt::format("Total {}: {}\n", what, total);
+    const char* what = "snapshots";
+    if (tree.countsAreWeights && tree.unit == analysis::FlameUnit::bytes) what = "bytes";
+    else if (tree.countsAreWeights && tree.unit == analysis::FlameUnit::time) what = "nanoseconds";
+    else if (tree.countsAreWeights && tree.weightName == "allocations") what = "allocations";
+    const std::string length = tree.weightPerCount > 0
+        ? fmt::format(" of {} each, the usual time of a sample", formatTime(static_cast<double>(tree.weightPerCount)))
+        : std::string();
+    return fmt::format("Total {}: {}{}\n", what, total, length);
 }
 
 class TreeText {
@@ -209,7 +216,7 @@ public:
             addTitle(group, out);
             addTable(static_cast<uint32_t>(group), out);
             const analysis::SampleGroupInfo& info = m_profile.groups[group];
-            out += totalText(m_tree, m_tree.countsAreWeights ? info.total : info.samples);
+            out += totalText(m_tree, analysis::reportCount(m_tree, info.total, info.samples));
             if (!m_profile.filter.groups.empty()) out += '\n';
         }
         return out;
@@ -237,8 +244,8 @@ private:
     Cells cells(const analysis::FlatRow& row) const
     {
         Cells out;
-        out.count = m_tree.countsAreWeights ? row.total : row.count;
-        out.overhead = m_tree.countsAreWeights ? row.self : row.selfCount;
+        out.count = analysis::reportCount(m_tree, row.total, row.count);
+        out.overhead = analysis::reportCount(m_tree, row.self, row.selfCount);
         out.unknown = row.place >= m_tree.places.size();
         if (out.unknown) return out;
         const FlamePlace& place = m_tree.places[row.place];

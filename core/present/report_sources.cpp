@@ -125,6 +125,28 @@ TableRow layerTableRow(const analysis::LayerReportRow& row, bool tree, bool odd)
 
 } // namespace
 
+std::unique_ptr<TableSource> makeSpanTable(analysis::SpanReport report)
+{
+    auto table = std::make_unique<MemoryTable>();
+    table->addColumn(CellFormat::text, "span", "Span", "Name of the spans");
+    table->addColumn(CellFormat::share, "self_share", "Self share", "Part of the self time of all spans; the column sums to 100 %");
+    table->addColumn(CellFormat::time, "self_ns", "Self", "Time of the spans without the spans inside");
+    table->addColumn(CellFormat::time, "total_ns", "Total", "Time of the spans; of a name inside itself the outermost counts");
+    table->addColumn(CellFormat::count, "count", "Count", "Spans of the name");
+    table->addColumn(CellFormat::time, "mean_ns", "Mean", "Mean time of one span");
+    table->addColumn(CellFormat::time, "min_ns", "Shortest", "Time of the shortest span");
+    table->addColumn(CellFormat::time, "max_ns", "Longest", "Time of the longest span");
+    const auto number = [](int64_t value) { return static_cast<double>(value); };
+    for (analysis::SpanReportRow& row : report.rows) {
+        TableRow out;
+        out.texts = {std::move(row.name)};
+        out.numbers = {report.self > 0 ? number(row.self) / number(report.self) : kEmptyCell, number(row.self), number(row.total),
+            number(row.count), number(row.sum) / number(row.count), number(row.shortest), number(row.longest)};
+        table->addRow(std::move(out));
+    }
+    return table;
+}
+
 std::unique_ptr<TableSource> makePhaseTable(analysis::PhaseReport report)
 {
     auto table = std::make_unique<MemoryTable>();

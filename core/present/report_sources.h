@@ -3,12 +3,14 @@
 #pragma once
 
 #include "core/analysis/reports.h"
+#include "core/analysis/span_report.h"
 #include "core/present/table_source.h"
 
 #include <memory>
 
 namespace stepscope::present {
 
+std::unique_ptr<TableSource> makeSpanTable(analysis::SpanReport report);
 std::unique_ptr<TableSource> makePhaseTable(analysis::PhaseReport report);
 // Containers are left out unless asked for: then rows form a tree by indent() and include their children.
 std::unique_ptr<TableSource> makeLayerTable(analysis::LayerReport report, bool containers = false);

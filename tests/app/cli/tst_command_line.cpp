@@ -25,6 +25,12 @@ private slots:
     void helpNamesCommandsExamplesAndExitCodes();
     void wrongArgumentsAreUsageErrors_data();
     void wrongArgumentsAreUsageErrors();
+    void partsThatAFileCannotGiveAreErrors_data();
+    void partsThatAFileCannotGiveAreErrors();
+    void pipesAreRead_data();
+    void pipesAreRead();
+    void spansOfATraceWithoutStepsAreListedByName();
+    void convertCountsWhatTheFormatHasNoPlaceFor();
     void textReportFitsAHundredColumns_data();
     void textReportFitsAHundredColumns();
     void csvSharesSumToOne_data();
@@ -66,6 +72,15 @@ void TestCommandLine::initTestCase()
     QVERIFY(m_folder.isValid());
     QVERIFY(storage::saveSession(*support::madeSession(), path("run.stepscope").toStdString()).has_value());
     QVERIFY(writeFile(path("described.jl"), "input = (4,)\nmodel = Chain(Dense(4 => 2))\n"));
+    QVERIFY(writeFile(path("stacks.folded"), "a;b 3\na;c 4\n"));
+    QVERIFY(writeFile(path("large.folded"), "# counts\na;b 9223372036854775807\na;c 9223372036854775807\n"));
+    QVERIFY(writeFile(path("nested.json"), R"([{"ph":"X","name":"outer","pid":1,"tid":1,"ts":0,"dur":10},
+{"ph":"X","name":"inner","pid":1,"tid":1,"ts":1,"dur":3},
+{"ph":"X","name":"inner","pid":1,"tid":1,"ts":5,"dur":2},
+{"ph":"X","name":"inner","pid":1,"tid":1,"ts":5.5,"dur":1}])"));
+    QVERIFY(writeFile(path("marks.json"), R"([{"ph":"X","name":"work","pid":1,"tid":1,"ts":0,"dur":10},
+{"ph":"i","name":"mark","pid":1,"tid":1,"ts":1,"s":"t"},
+{"ph":"C","name":"loss","pid":1,"ts":1,"args":{"value":2}},{"ph":"C","name":"loss","pid":1,"ts":2,"args":{"value":1}}])"));
     support::MadeSession damaged;
     damaged.builder.addQuality({"lost-spans", 12, "12 spans were lost because the collector fell behind."});
     QVERIFY(storage::saveSession(*damaged.build(), path("lost.stepscope").toStdString()).has_value());
@@ -111,6 +126,12 @@ void TestCommandLine::wrongArgumentsAreUsageErrors_data()
     QTest::newRow("export to standard output") << QStringList{"convert", "run.stepscope", "-", "--to", "chrome"} << "standard output";
     QTest::newRow("steps in the wrong order") << QStringList{"report", "run.stepscope", "--first-step", "50", "--last-step", "10"}
                                               << "--first-step 50";
+    QTest::newRow("range backwards") << QStringList{"info", "run.stepscope", "--load-range", "5", "1"} << "not before the end";
+    QTest::newRow("range without an end") << QStringList{"info", "run.stepscope", "--load-range", "5", "nan"} << "seconds since the first event";
+    QTest::newRow("range before the begin") << QStringList{"info", "run.stepscope", "--load-range", "-5", "1"} << "seconds since the first event";
+    QTest::newRow("steps to load backwards") << QStringList{"report", "run.stepscope", "--load-steps", "9", "3"} << "behind the last";
+    QTest::newRow("model text as JSON") << QStringList{"info", "run.stepscope", "--model-text", "--format", "json"} << "--model-text";
+    QTest::newRow("samples by layer") << QStringList{"report", "run.stepscope", "--samples", "tree", "--by", "layer"} << "excludes";
     QTest::newRow("unknown option") << QStringList{"record", "m.jl", "--turbo"} << "--turbo";
 }
 
@@ -122,6 +143,87 @@ void TestCommandLine::wrongArgumentsAreUsageErrors()
     QCOMPARE(result.code, 2);
     QVERIFY2(result.err.contains(said), qPrintable(result.err));
     QVERIFY(result.out.isEmpty());
+}
+
+void TestCommandLine::partsThatAFileCannotGiveAreErrors_data()
+{
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("said");
+    QTest::newRow("steps of a session") << QStringList{"run.stepscope", "--load-steps", "1", "2"} << "a session is opened whole";
+    QTest::newRow("range of a session") << QStringList{"run.stepscope", "--load-range", "1", "2"} << "a session is opened whole";
+    QTest::newRow("range of stacks") << QStringList{"stacks.folded", "--load-range", "1", "2"} << "no times";
+    QTest::newRow("name of no span") << QStringList{"nested.json", "--step-name", "nope"} << "'nope'";
+    QTest::newRow("counts that are too large") << QStringList{"large.folded"} << "large.folded:2: the count 9223372036854775807 is too large";
+}
+
+void TestCommandLine::partsThatAFileCannotGiveAreErrors()
+{
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, said);
+    for (const char* command : {"info", "report"}) {
+        const ProgramResult result = run(QStringList{command} + arguments);
+        QCOMPARE(result.code, 3);
+        QVERIFY2(result.err.contains(said), qPrintable(result.err));
+        QVERIFY(result.out.isEmpty());
+    }
+}
+
+void TestCommandLine::pipesAreRead_data()
+{
+    QTest::addColumn<QString>("file");
+    QTest::addColumn<QString>("said");
+    QTest::newRow("stacks") << "stacks.folded" << "samples     samples: 2, in sum 7";
+    QTest::newRow("trace") << "nested.json" << "spans       4";
+    QTest::newRow("session") << "run.stepscope" << "session, ";
+}
+
+void TestCommandLine::pipesAreRead()
+{
+    QFETCH(QString, file);
+    QFETCH(QString, said);
+    for (const char* name : {"-", "/dev/stdin"}) {
+        QProcess process;
+        process.setWorkingDirectory(m_folder.path());
+        process.start(support::programPath(), {"info", name});
+        process.write([&] {
+            QFile content(path(file));
+            return content.open(QIODevice::ReadOnly) ? content.readAll() : QByteArray();
+        }());
+        process.closeWriteChannel();
+        QVERIFY(process.waitForFinished(60000));
+        const QByteArray out = process.readAllStandardOutput();
+        QVERIFY2(process.exitCode() == 0, process.readAllStandardError().constData());
+        QVERIFY2(out.contains(said.toUtf8()), out.constData());
+    }
+    const ProgramResult empty = run({"info", "-"});
+    QCOMPARE(empty.code, 3);
+    QVERIFY2(empty.err.contains("empty"), qPrintable(empty.err));
+}
+
+// outer 10 us with inner 3 us and inner 2 us, which holds an inner of 1 us; in microseconds.
+void TestCommandLine::spansOfATraceWithoutStepsAreListedByName()
+{
+    const ProgramResult csv = run({"report", "nested.json", "--format", "csv"});
+    QCOMPARE(csv.code, 0);
+    QCOMPARE(csv.out, QString("span,self_share,self_ns,total_ns,count,mean_ns,min_ns,max_ns\r\n"
+                              "inner,0.5,5000,5000,3,2000,1000,3000\r\n"
+                              "outer,0.5,5000,10000,1,10000,10000,10000\r\n"));
+    const ProgramResult text = run({"report", "nested.json"});
+    QVERIFY2(text.out.contains("outer"), text.rawOut.constData());
+    QVERIFY2(!text.err.contains("nothing to sum up"), qPrintable(text.err));
+    QCOMPARE(run({"report", "nested.json", "--by", "span", "--format", "csv"}).out, csv.out);
+}
+
+void TestCommandLine::convertCountsWhatTheFormatHasNoPlaceFor()
+{
+    const ProgramResult written = run({"convert", "marks.json", "marks.speedscope.json"});
+    QCOMPARE(written.code, 0);
+    QVERIFY2(written.err.contains("2 values of counters are not in the file"), qPrintable(written.err));
+    QVERIFY2(written.err.contains("1 mark without a length is written as spans of 0 ns"), qPrintable(written.err));
+    const ProgramResult stacks = run({"convert", "stacks.folded", "stacks.json"});
+    QCOMPARE(stacks.code, 0);
+    QVERIFY2(stacks.err.isEmpty(), qPrintable(stacks.err));
+    QVERIFY2(run({"info", "stacks.json"}).out.contains("samples     samples: 2, in sum 7"), "read back");
 }
 
 void TestCommandLine::textReportFitsAHundredColumns_data()

@@ -21,6 +21,7 @@ private slots:
         qunsetenv("COLUMNS");
         SampleMaker maker;
         const session::SeriesId bytes = maker.addSeries({"allocated", "bytes", session::SeriesKind::allocatedBytes, true, false});
+        maker.addSeries({"counted", "bytes", session::SeriesKind::countedBytes, true, false});
         maker.builder.addTrack({"training", 4711});
         maker.builder.addTrack({"loader 0", 4712});
         session::LayerRow layer;
@@ -123,6 +124,9 @@ private slots:
         row("--samples tree --groupby task", "thread, phase, layer");
         row("--samples tree --callers step", "net::step");
         row("--samples round", "--samples");
+        row("--samples tree --by layer", "excludes");
+        row("--samples tree --groupby none,phase", "'none'");
+        row("--samples tree --groupby phase,nested", "'nested'");
         row("--noisefloor 2", "--samples");
         row("--samples tree --callers a --callees b", "excludes");
     }
@@ -144,6 +148,76 @@ private slots:
         const ProgramResult result = support::runProgram({"report", empty, "--samples", "tree"}, m_folder.path());
         QCOMPARE(result.code, 0);
         QVERIFY(result.out.startsWith("There were no samples collected.\n"));
+    }
+
+    void aTreeCanBeBuiltAgainFromItsRows()
+    {
+        const ProgramResult csv = run({"--samples", "tree", "--format", "csv"});
+        QCOMPARE(csv.code, 0);
+        const QStringList lines = csv.out.split("\r\n", Qt::SkipEmptyParts);
+        QCOMPARE(lines.size(), 4);
+        QVERIFY(lines[0].endsWith(",note,depth,parent"));
+        QVERIFY2(lines[1].startsWith("main:10,") && lines[1].endsWith(",0,"), qPrintable(lines[1]));
+        QVERIFY2(lines[2].contains("step") && lines[2].endsWith(",1,0"), qPrintable(lines[2]));
+        QVERIFY2(lines[3].contains("jit_conv") && lines[3].endsWith(",2,1"), qPrintable(lines[3]));
+        const ProgramResult json = run({"--samples", "tree", "--format", "json"});
+        const QJsonArray rows = QJsonDocument::fromJson(json.rawOut).object()["rows"].toArray();
+        QCOMPARE(rows.size(), 3);
+        QVERIFY(rows[0].toObject()["parent"].isNull() && rows[0].toObject().contains("parent"));
+        QCOMPARE(rows[2].toObject()["parent"].toInt(-1), 1);
+        QCOMPARE(rows[2].toObject()["depth"].toInt(-1), 2);
+        QVERIFY(!run({"--samples", "flat", "--format", "csv"}).out.contains("parent"));
+    }
+
+    // A waiting thread has few samples that stand for much time.
+    void countsFollowTheTimeThatSamplesStandFor()
+    {
+        SampleMaker maker({"wall time", "ns", session::SeriesKind::wallTime, true, true});
+        maker.frame("main", "main", "main.cpp", 10);
+        maker.frame("wait", "wait", "wait.cpp", 20);
+        maker.frame("run", "run", "run.cpp", 30);
+        maker.add("main;run", 9, 10'000'000);
+        maker.add("main;wait", 2, 455'000'000);
+        const QString wall = m_folder.filePath("wall.stepscope");
+        QVERIFY(storage::saveSession(*maker.build(), wall.toStdString()).has_value());
+        const ProgramResult tree = support::runProgram({"report", wall, "--samples", "tree"}, m_folder.path());
+        QCOMPARE(tree.code, 0);
+        QVERIFY2(tree.out.contains("╎100 main.cpp:10; main"), tree.rawOut.constData());
+        QVERIFY2(tree.out.contains("91╎ 91  wait.cpp:20; wait"), tree.rawOut.constData());
+        QVERIFY2(tree.out.contains(" 9╎ 9   run.cpp:30; run"), tree.rawOut.constData());
+        QVERIFY2(tree.out.contains("Total snapshots: 100 of 10.00 ms each"), tree.rawOut.constData());
+        const ProgramResult flat = support::runProgram({"report", wall, "--samples", "flat"}, m_folder.path());
+        QVERIFY2(flat.out.contains("    91        91 wait.cpp"), flat.rawOut.constData());
+        QVERIFY2(flat.out.contains("Total snapshots: 100 of 10.00 ms each"), flat.rawOut.constData());
+    }
+
+    void anEmptyReportSaysWhatSelectedNothing_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QString>("said");
+        QTest::newRow("thread") << QStringList{"--threads", "training", "--phase", "loading"}
+                                << "No sample of 'cpu time', which has 100, is in what was chosen: --threads training, --phase loading";
+        QTest::newRow("phase") << QStringList{"--phase", "backward"} << "is in what was chosen: --phase backward";
+        QTest::newRow("series") << QStringList{"--series", "counted"} << "The series 'counted' has no stacks; 'cpu time', 'allocated' have.";
+    }
+    void anEmptyReportSaysWhatSelectedNothing()
+    {
+        QFETCH(QStringList, arguments);
+        QFETCH(QString, said);
+        const ProgramResult result = run(QStringList{"--samples", "tree"} + arguments);
+        QCOMPARE(result.code, 0);
+        QVERIFY2(result.out.contains(said), result.rawOut.constData());
+        QVERIFY(!result.out.contains("no samples collected"));
+    }
+
+    void allocationsAreCalledSo()
+    {
+        SampleMaker maker({"allocations", "", session::SeriesKind::allocations, true, true});
+        maker.add("main", 2, 17);
+        const QString made = m_folder.filePath("allocations.stepscope");
+        QVERIFY(storage::saveSession(*maker.build(), made.toStdString()).has_value());
+        const ProgramResult result = support::runProgram({"report", made, "--samples", "tree"}, m_folder.path());
+        QVERIFY2(result.out.contains("Total allocations: 34\n"), result.rawOut.constData());
     }
 
 private:

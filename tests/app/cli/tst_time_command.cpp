@@ -47,6 +47,17 @@ private slots:
         QVERIFY2(!lines[2].contains("creation time"), qPrintable(lines[2]));
     }
 
+    // However few steps are asked for, those that warm up run before.
+    void warmStepsAllocateLessThanColdOnes()
+    {
+        const auto result = time({"--steps", "1"});
+        QVERIFY2(result.code == 0, qPrintable(result.err));
+        const QStringList lines = result.out.split('\n', Qt::SkipEmptyParts);
+        QCOMPARE(lines.size(), 3);
+        QVERIFY2(lines[1].contains("allocations") && lines[1].contains("creation time"), qPrintable(lines[1]));
+        QVERIFY2(!lines[2].contains(" k allocations") && !lines[2].contains("creation time"), qPrintable(lines[2]));
+    }
+
     void aLayerThatDoesNotExistIsRefusedWithTheOnesThereAre()
     {
         const auto result = time({"--layer", "fc9"});
