@@ -2,6 +2,7 @@
 
 #include "core/analysis/child_map.h"
 #include "core/analysis/label_info.h"
+#include "core/analysis/track_names.h"
 
 #include <algorithm>
 #include <numeric>
@@ -18,6 +19,7 @@ public:
         : m_selection(*session, filter)
         , m_labels(labelInfos(*session))
     {
+        m_tree.trackNames = distinctTrackNames(*session);
         m_tree.session = std::move(session);
         m_tree.filter = filter;
         m_tree.steps = m_selection.count();
@@ -212,7 +214,7 @@ std::string_view FlameTree::name(uint32_t id) const
     case FlameNodeKind::layer: return layerName(node.layer);
     case FlameNodeKind::span: break;
     }
-    if (node.track.valid() && node.track.index() < session->tracks().size()) return session->tracks()[node.track.index()].name;
+    if (node.track.valid() && node.track.index() < trackNames.size()) return trackNames[node.track.index()];
     if (node.label.valid()) return "unknown label";
     return id == 0 ? std::string_view() : std::string_view("unknown thread");
 }

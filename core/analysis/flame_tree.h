@@ -38,6 +38,9 @@ struct FlameNode {
     int64_t total = 0;
     int64_t self = 0;      // total - sum of the children; of spans never negative
     int64_t slow = 0;      // in reference code, reorders and creation, here and below
+    int64_t ownSlow = 0;   // of frames: weight that has the flag kSlowPath here or in frames hidden below, at most total
+    int64_t ownAllocation = 0; // the same of kAllocation
+    int64_t ownWaiting = 0;    // and of kWaiting
     int64_t count = 0;     // spans merged into this node; samples that are in it or below
     int64_t selfCount = 0; // samples that end in it
     int64_t seen = 0;      // weight of the samples whose stack touches a frame; more than total only where recursion
@@ -72,6 +75,7 @@ struct FlameTree {
     int64_t warmupLeftOut = 0;
     bool warmupOnly = false;      // there were only warm-up steps, so they are shown
     int64_t spans = 0;            // spans that went into the tree
+    std::vector<std::string> trackNames; // of all tracks of the session, told apart
     // Of a tree of samples:
     bool ofSamples = false;
     FlameUnit unit = FlameUnit::time;

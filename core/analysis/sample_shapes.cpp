@@ -79,6 +79,13 @@ private:
             }
             at = child(at, m_old[up].place);
             m_tree.nodes[at].flags |= m_old[up].flags;
+            // What ends in a frame has the status of its own and of hidden frames; a caller's own status is that of most of it.
+            const FlameNode& old = m_old[up];
+            const bool ends = up == from && m_tree.nodes[first].kind != FlameNodeKind::frame;
+            const auto own = [&](int64_t status) { return ends ? std::min(status, weight) : status >= old.total - status ? weight : 0; };
+            m_tree.nodes[at].ownSlow += own(old.ownSlow);
+            m_tree.nodes[at].ownAllocation += own(old.ownAllocation);
+            m_tree.nodes[at].ownWaiting += own(old.ownWaiting);
         }
         m_tree.nodes[at].self += weight;
         m_tree.nodes[at].selfCount += count;
@@ -137,6 +144,9 @@ private:
             if (m_stop.stop_requested()) return;
             const uint32_t first = child(m_groupOf[call], place);
             m_tree.nodes[first].flags |= m_old[call].flags;
+            m_tree.nodes[first].ownSlow += m_old[call].ownSlow;
+            m_tree.nodes[first].ownAllocation += m_old[call].ownAllocation;
+            m_tree.nodes[first].ownWaiting += m_old[call].ownWaiting;
             addCallers(first, m_old[call].parent, m_old[call].total, m_old[call].count);
         }
     }
@@ -153,6 +163,9 @@ private:
             if (made[id] == kNone) continue;
             FlameNode& node = m_tree.nodes[made[id]];
             node.flags |= m_old[id].flags;
+            node.ownSlow += m_old[id].ownSlow;
+            node.ownAllocation += m_old[id].ownAllocation;
+            node.ownWaiting += m_old[id].ownWaiting;
             node.self += m_old[id].self;
             node.selfCount += m_old[id].selfCount;
         }
@@ -168,7 +181,7 @@ private:
         for (size_t i = nodes.size(); i-- > 0;) {
             FlameNode& node = nodes[i];
             node.seen = node.total;
-            if ((node.flags & session::kSlowPath) != 0) node.slow = node.total;
+            sumStatus(node);
             if (node.parent == kNone) continue;
             nodes[node.parent].total += node.total;
             nodes[node.parent].count += node.count;
@@ -226,13 +239,25 @@ void reshape(FlameTree& tree, const SampleFilter& filter, std::stop_token stop)
     if (filter.shape != SampleShape::topDown) Reshaper(tree, filter, std::move(stop)).run();
 }
 
+void sumStatus(FlameNode& node)
+{
+    node.ownSlow = std::min(node.ownSlow, node.total); // flattened recursion may meet a node twice
+    node.ownAllocation = std::min(node.ownAllocation, node.total);
+    node.ownWaiting = std::min(node.ownWaiting, node.total);
+    node.slow = std::min(node.total, node.slow + node.ownSlow);
+}
+
 void arrange(FlameTree& tree, const SampleFilter& filter)
 {
     const std::vector<uint8_t> kept = visibleNodes(tree, filter);
     std::vector<FlameNode>& nodes = tree.nodes;
     for (size_t i = nodes.size(); i-- > 1;)
-        if (kept[i] == 0 && nodes[nodes[i].parent].kind == FlameNodeKind::frame)
-            nodes[nodes[i].parent].flags |= nodes[i].flags & kStatusFlags;
+        if (FlameNode& parent = nodes[nodes[i].parent]; kept[i] == 0 && parent.kind == FlameNodeKind::frame) {
+            parent.flags |= nodes[i].flags & kStatusFlags;
+            parent.ownSlow = std::min(parent.total, parent.ownSlow + nodes[i].ownSlow);
+            parent.ownAllocation = std::min(parent.total, parent.ownAllocation + nodes[i].ownAllocation);
+            parent.ownWaiting = std::min(parent.total, parent.ownWaiting + nodes[i].ownWaiting);
+        }
     compact(nodes, kept);
 
     for (FlameNode& node : nodes) {

@@ -17,4 +17,7 @@ void arrange(FlameTree& tree, const SampleFilter& filter);
 // The flat table of a top-down tree, whose groups are named in `groups`. Links the tree's children.
 std::vector<FlatRow> flatRows(FlameTree& whole, const SampleFilter& filter, std::vector<SampleGroupInfo>& groups);
 
+// Own status within the total, and what is slow here or below; children have been added to `slow` before.
+void sumStatus(FlameNode& node);
+
 } // namespace stepscope::analysis

@@ -2,6 +2,7 @@
 
 #include "core/analysis/sample_shapes.h"
 #include "core/analysis/stack_tree.h"
+#include "core/analysis/track_names.h"
 
 #include <algorithm>
 #include <vector>
@@ -22,12 +23,12 @@ FlameUnit unitOf(const session::SeriesRow& series)
     return series.unit == "bytes" ? FlameUnit::bytes : FlameUnit::count;
 }
 
-// Of a clock or a hardware counter the number of samples is what statistics are about; of allocations, and of
-// files that only have sums, the weight itself.
+// Of a clock or a hardware counter the number of samples is what statistics are about; of allocations, of what was
+// counted, and of files that only have sums, the weight itself.
 bool weightsAreCounts(const session::SeriesRow& series)
 {
     return series.kind == session::SeriesKind::allocatedBytes || series.kind == session::SeriesKind::allocations
-        || series.kind == session::SeriesKind::other;
+        || series.kind == session::SeriesKind::other || !session::hasStacks(series.kind);
 }
 
 // The median weight; 0 where all are equal.
@@ -94,6 +95,7 @@ SampleProfile sampleProfile(session::SessionPtr session, const SampleFilter& fil
     profile.series = seriesOf(*session, filter);
     FlameTree& tree = profile.tree;
     tree.session = session;
+    tree.trackNames = distinctTrackNames(*session);
     tree.filter = filter.spans;
     tree.ofSamples = true;
     tree.nodes.emplace_back();

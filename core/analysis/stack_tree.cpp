@@ -1,5 +1,7 @@
 #include "core/analysis/stack_tree.h"
 
+#include "core/analysis/sample_shapes.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -247,6 +249,34 @@ void StackTreeBuilder::mapStack(FlameTree& tree, uint32_t root, uint32_t stack, 
     }
 }
 
+// How much of a node has a status of its own: a caller of one slow call in twenty is not slow itself. Hidden frames
+// belong to the frame that called them; on one path the weight counts once.
+void StackTreeBuilder::weighStatus(FlameTree& tree)
+{
+    const std::vector<session::StackRow>& stacks = m_session.stacks();
+    for (size_t i = m_met.size(); i-- > 0;) {
+        const uint32_t s = m_met[i];
+        m_below[s] += m_sums[s].weight;
+        if (const uint32_t parent = stacks[s].parent.value; parent != kNone) m_below[parent] += m_below[s];
+    }
+    const auto add = [&](uint32_t node, uint32_t flags, int64_t weight) {
+        FlameNode& to = tree.nodes[node];
+        if (to.kind != FlameNodeKind::frame) return;
+        if ((flags & session::kSlowPath) != 0) to.ownSlow += weight;
+        if ((flags & session::kAllocation) != 0) to.ownAllocation += weight;
+        if ((flags & session::kWaiting) != 0) to.ownWaiting += weight;
+    };
+    for (const uint32_t s : m_met) { // parents first
+        const uint32_t node = m_nodeOf[s], parent = stacks[s].parent.value;
+        const uint32_t counted = parent != kNone && m_nodeOf[parent] == node ? m_status[parent] : 0;
+        const uint32_t flags = stacks[s].frame.valid() ? m_session.frames()[stacks[s].frame.index()].flags & kStatusFlags : 0;
+        m_status[s] = counted | flags;
+        add(node, flags & ~counted, m_below[s]);
+        add(node, m_sums[s].flags & ~m_status[s], m_sums[s].slow);
+    }
+    for (const uint32_t s : m_met) m_below[s] = 0;
+}
+
 // Every sample counts once in each node that its stack touches, even where flattening left that node again.
 void StackTreeBuilder::countSeen(FlameTree& tree)
 {
@@ -283,7 +313,12 @@ void StackTreeBuilder::addGroup(FlameTree& tree, uint32_t root, std::span<const 
         Sum& sum = m_sums[stack];
         if (sum.count++ == 0) touched.push_back(stack);
         sum.weight += weight;
-        if (label < m_slowLabel.size() && m_slowLabel[label] != 0) sum.flags |= session::kSlowPath;
+        if (label >= m_slowLabel.size() || m_slowLabel[label] == 0) continue;
+        // A thread that waits while a slow primitive runs is not itself on a slow path.
+        const base::FrameId leaf = m_session.stacks()[stack].frame;
+        if (leaf.valid() && (m_session.frames()[leaf.index()].flags & session::kWaiting) != 0) continue;
+        sum.flags |= session::kSlowPath;
+        sum.slow += weight;
     }
     for (const uint32_t stack : touched) {
         mapStack(tree, root, stack, flatten);
@@ -292,6 +327,7 @@ void StackTreeBuilder::addGroup(FlameTree& tree, uint32_t root, std::span<const 
         node.selfCount += m_sums[stack].count;
         if (node.kind == FlameNodeKind::frame) node.flags |= m_sums[stack].flags;
     }
+    weighStatus(tree);
     if (flatten) countSeen(tree);
     for (const uint32_t stack : m_met) {
         m_nodeOf[stack] = kNone;
@@ -313,7 +349,7 @@ void StackTreeBuilder::sumUp(FlameTree& tree, bool flattened)
         FlameNode& node = tree.nodes[i];
         const bool whole = !flattened || node.kind != FlameNodeKind::frame;
         if (whole) node.seen = node.total;
-        if ((node.flags & session::kSlowPath) != 0) node.slow = node.total;
+        sumStatus(node);
         if (node.parent == kNone) continue;
         FlameNode& parent = tree.nodes[node.parent];
         parent.total += node.total;
@@ -339,6 +375,8 @@ void StackTreeBuilder::build(FlameTree& tree, bool flattenRecursion, const std::
     tree.places = m_places.places;
     m_sums.assign(m_session.stacks().size(), {});
     m_nodeOf.assign(m_session.stacks().size(), kNone);
+    m_below.assign(m_session.stacks().size(), 0);
+    m_status.assign(m_session.stacks().size(), 0);
     m_children = ChildMap();
     if (flattenRecursion) findRecursion();
     for (size_t group = 0; group < m_groups.size() && !stop.stop_requested(); ++group) {

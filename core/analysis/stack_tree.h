@@ -27,7 +27,7 @@ public:
 
 private:
     struct Sum {
-        int64_t weight = 0, count = 0;
+        int64_t weight = 0, count = 0, slow = 0; // slow: weight on slow paths by the label
         uint32_t flags = 0;
     };
     using GroupKeys = std::vector<uint32_t>; // one per SampleFilter::groups
@@ -35,6 +35,7 @@ private:
     void addGroup(FlameTree& tree, uint32_t root, std::span<const uint32_t> rows, bool flatten);
     void mapStack(FlameTree& tree, uint32_t root, uint32_t stack, bool flatten);
     void countSeen(FlameTree& tree);
+    void weighStatus(FlameTree& tree);
     void findRecursion();
     uint32_t groupNode(FlameTree& tree, size_t group);
     uint32_t child(FlameTree& tree, uint32_t parent, uint32_t key);
@@ -56,6 +57,8 @@ private:
     std::vector<uint32_t> m_nodeOf;        // kNone: not met yet
     std::vector<uint32_t> m_met;           // stacks with a node, parents before children
     std::vector<uint32_t> m_chain;
+    std::vector<int64_t> m_below;          // weight of the samples that end in a stack or above it
+    std::vector<uint32_t> m_status;        // flags that are counted already for the node of a stack
     std::vector<uint32_t> m_samePlace;     // nearest stack below with the same place; kNone
     ChildMap m_children;
 };

@@ -1,5 +1,7 @@
 #include "core/present/axis.h"
 
+#include "core/present/format.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -91,6 +93,24 @@ std::vector<double> niceLogTicks(double low, double high, int maximum)
         if (!ticks.empty() && static_cast<int>(ticks.size()) <= maximum) return ticks;
     }
     return {linear.empty() ? low : linear.back()};
+}
+
+std::vector<std::string> countTickLabels(const std::vector<double>& ticks)
+{
+    double closest = 1;
+    for (size_t i = 1; i < ticks.size(); ++i) closest = std::min(closest, std::abs(ticks[i] - ticks[i - 1]));
+    std::vector<std::string> labels;
+    for (int decimals = 0; decimals <= 9; ++decimals) {
+        labels.clear();
+        const double power = std::pow(10.0, decimals);
+        bool exact = true;
+        for (const double tick : ticks) {
+            exact = exact && std::abs(std::round(tick * power) / power - tick) <= closest * 1e-3;
+            labels.push_back(decimals == 0 ? formatCount(std::llround(tick)) : fmt::format("{:.{}f}", tick == 0 ? 0 : tick, decimals));
+        }
+        if (exact) break;
+    }
+    return labels;
 }
 
 std::vector<std::string> timeTickLabels(const std::vector<double>& ticksNs)

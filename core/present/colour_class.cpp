@@ -85,10 +85,40 @@ ColourClass frameColour(uint32_t flags)
     return ColourClass::other;
 }
 
+namespace {
+
+bool mostOf(int64_t part, int64_t total) { return part >= total - part; }
+
+// Without the status that only a smaller part of the frame has.
+uint32_t mainFlags(const analysis::FlameNode& node)
+{
+    uint32_t flags = node.flags;
+    if (!mostOf(node.ownSlow, node.total)) flags &= ~uint32_t{session::kSlowPath};
+    if (!mostOf(node.ownAllocation, node.total)) flags &= ~uint32_t{session::kAllocation};
+    if (!mostOf(node.ownWaiting, node.total)) flags &= ~uint32_t{session::kWaiting};
+    return flags;
+}
+
+} // namespace
+
+StatusMark statusMark(const analysis::FlameTree& tree, uint32_t node)
+{
+    const analysis::FlameNode& known = tree.node(node);
+    if (known.kind != analysis::FlameNodeKind::frame || known.total <= 0) return {};
+    const uint32_t hidden = known.flags & ~mainFlags(known);
+    const auto mark = [&](ColourClass colour, int64_t part) {
+        return StatusMark{colour, static_cast<double>(part) / static_cast<double>(known.total)};
+    };
+    if ((hidden & session::kSlowPath) != 0 && known.ownSlow > 0) return mark(ColourClass::slow, known.ownSlow);
+    if ((hidden & session::kAllocation) != 0 && known.ownAllocation > 0) return mark(ColourClass::allocation, known.ownAllocation);
+    if ((hidden & session::kWaiting) != 0 && known.ownWaiting > 0) return mark(ColourClass::waiting, known.ownWaiting);
+    return {};
+}
+
 ColourClass colourOf(const analysis::FlameTree& tree, uint32_t node)
 {
     const analysis::FlameNode& known = tree.node(node);
-    if (known.kind == analysis::FlameNodeKind::frame) return frameColour(known.flags);
+    if (known.kind == analysis::FlameNodeKind::frame) return frameColour(mainFlags(known));
     if (known.kind == analysis::FlameNodeKind::phase) return phaseColour(known.phase);
     const session::Label* label = tree.label(node);
     if (label == nullptr) return ColourClass::root;

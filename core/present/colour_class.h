@@ -31,7 +31,15 @@ ColourClass phaseColour(session::Phase phase);
 ColourClass kindColour(session::SpanKind kind);
 // Of a frame of code by its session::FrameFlag: what it costs before what it is.
 ColourClass frameColour(uint32_t flags);
+// A frame is slow, allocating or waiting when at least half of its weight is so by itself or in frames hidden below it;
+// with less it keeps the colour of its kind and statusMark() tells.
 ColourClass colourOf(const analysis::FlameTree& tree, uint32_t node);
+// The rest of a frame's flags, which it has from a smaller part of its weight: drawn as a mark on it.
+struct StatusMark {
+    ColourClass colour = ColourClass::other; // other: none
+    double share = 0;                        // of the frame's weight, 0..1
+};
+StatusMark statusMark(const analysis::FlameTree& tree, uint32_t node);
 // What the frames of class "other" share a hue by: the category that a trace gives to a span; "": the name alone.
 std::string_view colourFamily(const analysis::FlameTree& tree, uint32_t node);
 // FNV-1a of the name's UTF-8: the same in every run, file and view; for shades within a class.

@@ -68,6 +68,7 @@ void Layouter::ancestors()
         rect.time = m_tree.node(path[i]).total;
         rect.kind = FlameRectKind::ancestor;
         rect.colour = colourOf(m_tree, path[i]);
+        rect.mark = statusMark(m_tree, path[i]);
         rect.slowBelow = m_tree.node(path[i]).slow > 0;
         push(rect);
         endRow();
@@ -120,6 +121,7 @@ void Layouter::children(const Placed& parent, std::vector<Placed>& next)
             rect.node = child;
             rect.time = time;
             rect.colour = colourOf(m_tree, child);
+            rect.mark = statusMark(m_tree, child);
             rect.slowBelow = m_tree.node(child).slow > 0;
             push(rect);
             next.push_back({child, offset});
@@ -181,7 +183,8 @@ FlameLayout Layouter::run()
 {
     m_layout.rowBegin.push_back(0);
     const bool sane = std::isfinite(m_layout.viewport.width) && m_layout.viewport.width > 0 && m_layout.viewport.rowHeight > 0;
-    if (m_total <= 0 || !sane) return std::move(m_layout);
+    // Without anything below the root (a series without stacks) there is nothing to draw.
+    if (m_total <= 0 || !sane || m_tree.node(0).firstChild == kNoNode) return std::move(m_layout);
     ancestors();
     std::vector<Placed> parents, next;
     const FlameNode& zoomed = m_tree.node(m_zoomed);
@@ -192,6 +195,7 @@ FlameLayout Layouter::run()
         rect.node = m_zoomed;
         rect.time = m_total;
         rect.colour = colourOf(m_tree, m_zoomed);
+        rect.mark = statusMark(m_tree, m_zoomed);
         rect.slowBelow = zoomed.slow > 0;
         push(rect);
         endRow();

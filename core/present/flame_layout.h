@@ -37,6 +37,7 @@ struct FlameRect {
     FlameRectKind kind = FlameRectKind::frame;
     ColourClass colour = ColourClass::other;
     bool slowBelow = false;     // some descendant is on a slow path
+    StatusMark mark;            // frames and ancestors
 };
 
 struct FlameLayout {
@@ -48,7 +49,7 @@ struct FlameLayout {
 };
 
 // The unnamed root is drawn (as a row of its own) only when it has more than one child. Zooming shows the ancestors in
-// full width above the zoomed node. Frames keep the order of the tree; x and w are computed from int64 differences.
+// full width above the zoomed node. A root without children has no rectangles at all. Frames keep the order of the tree; x and w are computed from int64 differences.
 FlameLayout layoutFlame(const analysis::FlameTree& tree, const FlameViewport& viewport);
 
 // Rectangle at a point of the content; null when there is none. Valid as long as the layout.
@@ -72,6 +73,7 @@ struct FlameMatches {
     std::vector<uint32_t> nodes;  // the visible ones among them, in tree order, for next and previous
     base::TimeNs time = 0;        // covered by matching frames, nested ones counted once
     base::TimeNs visible = 0;     // total of the zoomed node
+    int64_t elsewhere = 0;        // matching nodes outside of the zoomed node
     double share() const { return visible > 0 ? static_cast<double>(time) / static_cast<double>(visible) : 0; }
 };
 // Within the zoomed node; a match among its (drawn) ancestors covers all of it.

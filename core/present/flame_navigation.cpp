@@ -114,9 +114,15 @@ FlameMatches searchFlame(const FlameTree& tree, uint32_t zoomed, const NameMatch
     enum : uint8_t { kHidden, kVisible, kCovered };
     std::vector<uint8_t> state(tree.nodes.size(), kHidden);
     state[zoomed] = result.time > 0 ? kCovered : kVisible;
+    for (uint32_t id = 1; id < zoomed; ++id)
+        result.elsewhere += result.matched[id];
+    result.elsewhere -= std::count_if(result.nodes.begin(), result.nodes.end(), [zoomed](uint32_t id) { return id < zoomed; });
     for (uint32_t id = zoomed + 1; id < tree.nodes.size(); ++id) {
         const uint8_t above = state[tree.node(id).parent];
-        if (above == kHidden) continue;
+        if (above == kHidden) {
+            result.elsewhere += result.matched[id];
+            continue;
+        }
         state[id] = above;
         if (result.matched[id] == 0) continue;
         result.nodes.push_back(id);

@@ -82,33 +82,41 @@ bool slowMatters(const analysis::LayerReportRow& row)
     return static_cast<double>(row.slow) > 0.02 * static_cast<double>(row.total.total);
 }
 
+// Like the other times of the row, of one step.
+std::string slowPerStep(const analysis::LayerReportRow& row, int64_t steps)
+{
+    return formatTime(static_cast<double>(row.slow) / static_cast<double>(std::max<int64_t>(1, steps)));
+}
+
 // Why the name of a layer is red; also a column of its own.
-std::string layerNote(const analysis::LayerReportRow& row, bool odd)
+std::string layerNote(const analysis::LayerReportRow& row, bool odd, int64_t steps)
 {
     std::string note;
-    if (slowMatters(row)) note = "slow path " + formatTime(static_cast<double>(row.slow));
+    if (slowMatters(row)) note = "slow path " + slowPerStep(row, steps) + " per step";
     if (odd)
         note += fmt::format("{}backward {} x forward", note.empty() ? "" : ", ", formatNumber(row.backwardOverForward, 3));
     return note;
 }
 
-std::string layerTip(const analysis::LayerReportRow& row, bool odd)
+std::string layerTip(const analysis::LayerReportRow& row, bool odd, int64_t steps)
 {
     if (!row.layer.valid()) return row.remainder ? "Time that no layer's probe covers" : "Not part of a layer";
     std::string tip = row.text;
     if (row.container) tip += "\nIncludes its layers";
     if (row.total.total == 0) tip += "\nNo time of its own: fused into the layer before it, or not run";
-    if (row.slow > 0) tip += "\nSlow paths (reference code, reorders, creation): " + formatTime(static_cast<double>(row.slow));
+    if (row.slow > 0)
+        tip += fmt::format("\nSlow paths (reference code, reorders, creation): {} per step, {} in all selected steps", slowPerStep(row, steps),
+                           formatTime(static_cast<double>(row.slow)));
     if (odd) tip += fmt::format("\nBackward takes {} times as long as forward; 1 to 3 is usual", formatNumber(row.backwardOverForward, 3));
     return tip;
 }
 
-TableRow layerTableRow(const analysis::LayerReportRow& row, bool tree, bool odd)
+TableRow layerTableRow(const analysis::LayerReportRow& row, bool tree, bool odd, int64_t steps)
 {
     const bool timed = row.total.total > 0;
     const auto median = [](const RowTime& time) { return time.total > 0 ? time.median : kEmptyCell; };
     TableRow out;
-    out.texts = {row.name, row.type, row.text, layerNote(row, odd)};
+    out.texts = {row.name, row.type, row.text, layerNote(row, odd, steps)};
     out.numbers = {median(row.forward), median(row.backward), median(row.update), median(row.total), timed ? row.total.mean : kEmptyCell,
         static_cast<double>(row.total.total), tree ? row.total.share : row.own.share, known(row.forwardFlopPerSecond),
         known(row.backwardFlopPerSecond), known(row.forwardBytesPerSecond), known(row.backwardBytesPerSecond),
@@ -119,7 +127,7 @@ TableRow layerTableRow(const analysis::LayerReportRow& row, bool tree, bool odd)
     out.emphasised = slowMatters(row) || odd;
     out.subdued = row.remainder;
     out.indent = tree ? row.depth : 0;
-    out.tip = layerTip(row, odd);
+    out.tip = layerTip(row, odd, steps);
     return out;
 }
 
@@ -182,8 +190,8 @@ std::unique_ptr<TableSource> makeLayerTable(analysis::LayerReport report, bool c
     table->addColumn(CellFormat::time, "mean_ns", "Mean", "Mean over the steps of the time in all phases");
     table->addColumn(CellFormat::time, "total_ns", "Total", "Time in all selected steps");
     table->addColumn(CellFormat::share, "share", "Share",
-        containers ? "Part of the time of all selected steps, layers inside included"
-                   : "Part of the time of all selected steps; the column sums to 100 %");
+        containers ? "Part of the time of all selected steps, layers inside included: of the mean step, not of the medians"
+                   : "Part of the time of all selected steps: of the mean step, not of the medians; the column sums to 100 %");
     table->addColumn(CellFormat::flopRate, "forward_flop_per_s", "Forward rate", "Floating-point operations per second, forward, at the median");
     table->addColumn(CellFormat::flopRate, "backward_flop_per_s", "Backward rate", "Floating-point operations per second, backward, at the median");
     table->addColumn(CellFormat::byteRate, "forward_bytes_per_s", "Forward memory", "Least memory traffic per second, forward, at the median");
@@ -197,7 +205,7 @@ std::unique_ptr<TableSource> makeLayerTable(analysis::LayerReport report, bool c
     addAllocationColumns(*table, report.allocationsCounted, "in one step, on average");
     const base::LayerId first = firstWithParameters(report);
     const auto addRow = [&](const analysis::LayerReportRow& row, bool tree) {
-        TableRow out = layerTableRow(row, tree, oddRatio(row, first));
+        TableRow out = layerTableRow(row, tree, oddRatio(row, first), report.steps.count);
         addAllocationCells(out, report.allocationsCounted, tree ? row.allocations : row.ownAllocations, report.steps.count);
         table->addRow(std::move(out));
     };

@@ -43,6 +43,15 @@ std::string sampleSummary(const analysis::SampleProfile& profile)
     return text;
 }
 
+std::string noFramesText(const analysis::SampleProfile& profile)
+{
+    if (profile.tree.nodes.size() > 1) return {};
+    if (profile.samples == 0 || profile.samples != profile.unknownStacks) return "There were no samples collected that the filters select.";
+    return fmt::format("\"{}\" has no stacks: its {} are known per thread, phase and layer.\nGroup the samples by one of these, or choose "
+                       "another series.",
+                       profile.tree.weightName, formatWeight(profile.tree, static_cast<double>(profile.total)));
+}
+
 int64_t lostSamples(const std::vector<session::QualityRow>& quality)
 {
     int64_t lost = 0;

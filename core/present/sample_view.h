@@ -31,6 +31,9 @@ struct SampleView {
 
 // "12 345 samples, 12.35 s of cpu time, 500 steps".
 std::string sampleSummary(const analysis::SampleProfile& profile);
+// Why a profile has no frames, for the place where they would be: no samples, or samples without stacks and what to do
+// about them; "" when it has some.
+std::string noFramesText(const analysis::SampleProfile& profile);
 // How many samples the session lost, by its quality record; 0 when none.
 int64_t lostSamples(const std::vector<session::QualityRow>& quality);
 

@@ -89,6 +89,7 @@ private:
 inline session::SeriesRow foldedSeries() { return {"samples", "", session::SeriesKind::other, false, true}; }
 
 // 100 samples of 1 ms: main calls step (70), which calls generated code through a library (60); main itself 30. 7 were lost.
+// Besides, 40 entries of counted bytes, 1 KiB each, which have no stacks, and a series "nothing" without samples.
 inline session::SessionPtr sampledSession()
 {
     SampleMaker maker;
@@ -101,6 +102,10 @@ inline session::SessionPtr sampledSession()
     maker.add("main;step;lib;jit", 60, 1'000'000, training);
     maker.add("main;step", 10, 1'000'000, training);
     maker.add("main", 30, 1'000'000, training);
+    SampleMaker::Tags counted = training;
+    counted.series = maker.addSeries({"counted bytes", "bytes", session::SeriesKind::countedBytes, true, false});
+    maker.add("", 40, 1024, counted);
+    maker.addSeries({"nothing", "", session::SeriesKind::other, true, false});
     maker.builder.addQuality({"lost-stack-samples", 7, "7 of 107 stack samples were lost.", ""});
     return maker.build();
 }

@@ -15,12 +15,10 @@ void FlameWidget::paintEvent(QPaintEvent*)
 {
     const theme::Colours& c = m_theme.colours();
     QPainter painter(viewport());
-    if (m_tree == nullptr || m_tree->nodes.empty() || m_tree->nodes[0].total <= 0) {
+    if (m_tree == nullptr || m_tree->nodes.size() <= 1 || m_tree->nodes[0].total <= 0) {
         painter.fillRect(viewport()->rect(), c.base);
         painter.setPen(c.dimText);
-        const QString text = m_tree == nullptr ? m_emptyText
-            : m_tree->ofSamples                ? tr("There were no samples collected that the filters select.")
-                                               : tr("The selected steps hold no recorded time.");
+        const QString text = m_tree == nullptr || m_tree->ofSamples ? m_emptyText : tr("The selected steps hold no recorded time.");
         painter.drawText(viewport()->rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, text);
         return;
     }
@@ -59,7 +57,8 @@ QString FlameWidget::axisTitle() const
     if (m_tree->ofSamples) {
         QString weight = fromUtf8(m_tree->weightName);
         if (weight.startsWith(QLatin1String("cpu "))) weight.replace(0, 3, QStringLiteral("CPU"));
-        what = perStep ? tr("%1 by samples, mean per step").arg(weight) : tr("%1 by samples").arg(weight);
+        if (!m_tree->countsAreWeights) weight = tr("%1 by samples").arg(weight); // an estimate
+        what = perStep ? tr("%1, mean per step").arg(weight) : weight;
     } else {
         what = perStep ? tr("mean time per step") : tr("total time");
     }
@@ -86,6 +85,7 @@ void FlameWidget::paintAxis(QPainter& painter)
     const std::vector<double> ticks = present::niceTicks(from, to, std::max(2, static_cast<int>(graph.width() / 130)));
     std::vector<std::string> labels;
     if (m_tree->unit == analysis::FlameUnit::time) labels = present::timeTickLabels(ticks);
+    else if (m_tree->unit == analysis::FlameUnit::count) labels = present::countTickLabels(ticks);
     else
         for (const double tick : ticks) labels.push_back(present::formatWeight(*m_tree, tick));
     for (size_t i = 0; i < ticks.size(); ++i) {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kLabelPadding = 4;
 constexpr double kNarrowestLabel = 26;
+constexpr double kMarkHeight = 4, kNarrowestMark = 3; // of a status that a part of a frame has
 constexpr double kPale = 0.68; // of the background, over what a frame spends in others
 
 QColor mix(const QColor& a, const QColor& b, double shareOfB)
@@ -112,6 +113,7 @@ void FlamePainter::paintRow(QImage& image, const analysis::FlameTree& tree, cons
     const int width = image.width();
     const QRgb background = options.background.rgb();
     m_line.assign(static_cast<size_t>(width), background);
+    m_marked.clear();
     for (size_t i = first; i < last; ++i) {
         const present::FlameRect& rect = layout.rects[i];
         const int x1 = static_cast<int>(std::clamp(std::round((rect.x - options.left) * ratio), 0.0, double(width)));
@@ -133,11 +135,26 @@ void FlamePainter::paintRow(QImage& image, const analysis::FlameTree& tree, cons
             }
         }
     }
+    // The lowest pixels of a row have the marks, each as wide as its share of the frame.
+    for (size_t i = first; i < last; ++i) {
+        const present::FlameRect& rect = layout.rects[i];
+        if (!(rect.mark.share > 0) || !isFrame(rect)) continue;
+        const double x = std::clamp(std::round((rect.x - options.left) * ratio), 0.0, double(width));
+        const double end = std::clamp(std::round((rect.x + rect.w - options.left) * ratio) - 1, 0.0, double(width));
+        const double markEnd = std::min(end, std::round((rect.x + rect.w * rect.mark.share - options.left) * ratio));
+        if (m_marked.empty()) m_marked = m_line;
+        present::FlameRect status = rect;
+        status.colour = rect.mark.colour;
+        const auto from = static_cast<size_t>(x), to = static_cast<size_t>(std::min(end, std::max(markEnd, x + kNarrowestMark * ratio)));
+        const QRgb fill = colours(tree, status, options).fill.rgb();
+        for (size_t at = from; at < to; ++at) m_marked[at] = fill;
+    }
     const double yOfRow = layout.rects[first].y - options.top;
     const int y1 = static_cast<int>(std::round(yOfRow * ratio));
     const int y2 = static_cast<int>(std::round((yOfRow + layout.viewport.rowHeight) * ratio)) - 1;
+    const int marksBegin = m_marked.empty() ? y2 : y2 - static_cast<int>(std::lround(kMarkHeight * ratio));
     for (int y = std::max(y1, 0); y < std::min(y2, image.height()); ++y)
-        std::memcpy(image.scanLine(y), m_line.data(), static_cast<size_t>(width) * sizeof(QRgb));
+        std::memcpy(image.scanLine(y), (y >= marksBegin ? m_marked : m_line).data(), static_cast<size_t>(width) * sizeof(QRgb));
 }
 
 void FlamePainter::paintLabels(QImage& image, const analysis::FlameTree& tree, const present::FlameLayout& layout,

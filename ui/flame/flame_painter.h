@@ -52,6 +52,7 @@ private:
     QHash<quint64, theme::FrameColours> m_colours; // by role and name
     QHash<QString, double> m_widths;
     std::vector<uint32_t> m_line;
+    std::vector<uint32_t> m_marked; // the same with marks; empty: the row has none
 };
 
 } // namespace stepscope::flame

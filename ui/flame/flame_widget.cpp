@@ -216,7 +216,10 @@ void FlameWidget::changeEvent(QEvent* event)
 
 FlamePlace FlameWidget::home() const
 {
-    const uint32_t step = m_tree != nullptr ? m_tree->stepNode() : present::kNoNode;
+    // A recorded run is about its step, and the loader's threads are beside it. Of a trace without layers the step is
+    // one track among others: kernels and gradients are on the rest.
+    const bool recorded = m_tree != nullptr && !m_tree->session->layers().empty();
+    const uint32_t step = recorded ? m_tree->stepNode() : present::kNoNode;
     return {step != present::kNoNode ? step : 0, 1, 0};
 }
 
@@ -345,6 +348,7 @@ void FlameWidget::runSearch()
 
 void FlameWidget::nextMatch(int direction)
 {
+    if (m_matches.nodes.empty() && m_matches.elsewhere > 0) zoomTo(0); // what is found in other places is shown, too
     const int count = static_cast<int>(m_matches.nodes.size());
     if (count == 0) return;
     m_currentMatch = m_currentMatch < 0 ? (direction > 0 ? 0 : count - 1) : (m_currentMatch + direction + count) % count;

@@ -39,7 +39,8 @@ public:
     // the new tree has the same path, if it is of the same session or `sameRun` says that it is a later state of the same run.
     void setTree(TreePtr tree, bool sameRun = false);
     const TreePtr& tree() const { return m_tree; }
-    void setEmptyText(const QString& text);
+    void setEmptyText(const QString& text); // also of a tree of samples without frames
+    const QString& emptyText() const { return m_emptyText; }
 
     void zoomTo(uint32_t node);
     void undoZoom();

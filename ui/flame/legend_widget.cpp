@@ -35,7 +35,10 @@ void LegendWidget::setTree(const analysis::FlameTree* tree)
 {
     std::array<bool, present::kColourClassCount> seen{};
     if (tree != nullptr)
-        for (uint32_t node = 1; node < tree->nodes.size(); ++node) seen[static_cast<size_t>(present::colourOf(*tree, node))] = true;
+        for (uint32_t node = 1; node < tree->nodes.size(); ++node) {
+            seen[static_cast<size_t>(present::colourOf(*tree, node))] = true;
+            if (const present::StatusMark mark = present::statusMark(*tree, node); mark.share > 0) seen[static_cast<size_t>(mark.colour)] = true;
+        }
     m_classes.clear();
     for (size_t i = 0; i < seen.size(); ++i) {
         const auto colour = static_cast<present::ColourClass>(i);

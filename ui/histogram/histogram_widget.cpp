@@ -102,7 +102,7 @@ void HistogramWidget::paintEvent(QPaintEvent*)
 
 QString HistogramWidget::overflowText() const
 {
-    return QStringLiteral("> ") + fromUtf8(present::formatTime(m_data->histogram.overflow.low));
+    return tr("to %1").arg(fromUtf8(present::formatTime(m_data->histogram.overflow.high))); // where it begins is marked as p99
 }
 
 QRectF HistogramWidget::overflowLabel(const QFontMetricsF& metrics) const

@@ -17,13 +17,30 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
+#include <QPainter>
 #include <QShortcut>
+#include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 namespace stepscope::views {
 
 namespace {
+
+// A path that gives up its middle first: where one is, and in what.
+class PathLabel : public QLabel {
+public:
+    using QLabel::QLabel;
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        QPainter painter(this);
+        const QRect room = contentsRect();
+        style()->drawItemText(&painter, room, Qt::AlignVCenter | Qt::AlignLeft, palette(), isEnabled(),
+                              fontMetrics().elidedText(text(), Qt::ElideMiddle, room.width()), foregroundRole());
+    }
+};
 
 class FlameView : public QWidget {
 public:
@@ -35,7 +52,7 @@ public:
         , m_flame(new flame::FlameWidget(context.theme, this))
         , m_legend(new flame::LegendWidget(context.theme, this))
         , m_search(new SearchBar(context.theme, this))
-        , m_path(new QLabel(this))
+        , m_path(new PathLabel(this))
         , m_warmup(new QCheckBox(tr("Warm-up steps"), this))
     {
         setObjectName(QStringLiteral("flameView"));
@@ -89,10 +106,11 @@ private:
         bar->setSpacing(2);
         for (QToolButton* tool : {m_back, m_forward, m_whole, m_flip, m_self, m_widest, m_find}) bar->addWidget(tool);
         bar->addSpacing(8);
-        m_path->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        m_path->setObjectName(QStringLiteral("flamePath"));
         m_path->setMinimumWidth(40);
         m_path->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
         bar->addWidget(m_path, 1);
+        bar->addSpacing(12);
         bar->addWidget(m_warmup);
         auto* layout = new QVBoxLayout(this);
         layout->setContentsMargins(0, 0, 0, 0);
@@ -182,6 +200,7 @@ private:
             showTree(nullptr);
             return;
         }
+        m_flame->setEmptyText(QString::fromStdString(present::noFramesText(view->profile)));
         showTree({view, &view->profile.tree});
     }
 

@@ -104,7 +104,7 @@ private:
         if (!m_samples.available())
             m_table->setEmptyText(m_workbench.session() == nullptr ? tr("Functions by their samples, once a session is open.")
                                                                     : QString::fromStdString(present::noSamplesText()));
-        else m_table->setEmptyText(m_view == nullptr ? tr("Merging stacks …") : tr("There were no samples collected that the filters select."));
+        else m_table->setEmptyText(m_view == nullptr ? tr("Merging stacks …") : QString::fromStdString(present::noFramesText(m_view->profile)));
     }
 
     state::Workbench& m_workbench;

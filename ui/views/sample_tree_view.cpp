@@ -105,7 +105,7 @@ private:
         if (!m_samples.available())
             return m_workbench.session() == nullptr ? tr("Where the samples of the threads' stacks were taken, once a session is open.")
                                                     : QString::fromStdString(present::noSamplesText());
-        return m_samples.view() == nullptr ? tr("Merging stacks …") : tr("There were no samples collected that the filters select.");
+        return m_samples.view() == nullptr ? tr("Merging stacks …") : QString::fromStdString(present::noFramesText(m_samples.view()->profile));
     }
 
     const session::SessionPtr& session() const { return m_model.view()->profile.tree.session; }

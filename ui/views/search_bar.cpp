@@ -109,10 +109,10 @@ void SearchBar::showResult(const present::FlameMatches& matches, int current)
 {
     if (m_edit->text().isEmpty() || m_invalid) return;
     const int count = static_cast<int>(matches.nodes.size());
-    m_previous->setEnabled(count > 0);
-    m_next->setEnabled(count > 0);
+    m_previous->setEnabled(count > 0 || matches.elsewhere > 0);
+    m_next->setEnabled(count > 0 || matches.elsewhere > 0);
     if (count == 0 && matches.time == 0) {
-        m_result->setText(tr("no match"));
+        m_result->setText(matches.elsewhere == 0 ? tr("no match") : tr("no match here, %1 outside of what is shown (Enter)").arg(matches.elsewhere));
         return;
     }
     const QString share = QString::fromStdString(present::formatShare(matches.share()));

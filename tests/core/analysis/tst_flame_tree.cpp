@@ -25,6 +25,7 @@ private slots:
     void selfTimesSumToTheTotalInRandomNesting();
     void aStackOfTwoHundredThousandFramesIsBuilt();
     void aSessionWithoutStepsShowsItsTracks();
+    void tracksOfOneNameAreToldApart();
     void anEmptySessionGivesTheRootAlone();
     void aStopGivesTheRootAlone();
 };
@@ -257,6 +258,39 @@ void TestFlameTree::aSessionWithoutStepsShowsItsTracks()
     const FlameTree tree = buildFlameTree(builder.build(), {});
     QCOMPARE(total(tree, {"main", "work"}), base::TimeNs{12});
     QCOMPARE(tree.stepNode(), FlameNode::kNone);
+}
+
+void TestFlameTree::tracksOfOneNameAreToldApart()
+{
+    session::SessionBuilder builder;
+    const auto add = [&](const char* name, session::TrackKind kind, int64_t thread, int64_t process, int32_t device, int32_t lane = 0) {
+        session::Track track;
+        track.name = name;
+        track.kind = kind;
+        track.threadId = thread;
+        track.processId = process;
+        track.device = device;
+        track.lane = lane;
+        builder.addTrack(track);
+    };
+    add("main", session::TrackKind::thread, 11, 11, -1);
+    add("python3", session::TrackKind::thread, 21, 21, -1);
+    add("python3", session::TrackKind::thread, 31, 31, -1);
+    add("python3", session::TrackKind::thread, 32, 31, -1);
+    add("stream 7", session::TrackKind::stream, 7, 21, 0);
+    add("stream 7", session::TrackKind::stream, 7, 31, 1);
+    add("stream 7", session::TrackKind::stream, 7, 31, 1, 1);
+    add("same", session::TrackKind::thread, 5, 5, -1);
+    add("same", session::TrackKind::thread, 5, 5, -1);
+    const base::LabelId label = builder.internLabel({builder.intern("work")});
+    const std::vector<session::SpanRecord> spans{{10, 5, label.value, -1}};
+    for (uint32_t track = 0; track < 9; ++track) builder.addSpans(base::TrackId(track), spans);
+    const FlameTree tree = buildFlameTree(builder.build(), {});
+    std::vector<std::string> names;
+    for (uint32_t id = tree.node(0).firstChild; id != FlameNode::kNone; id = tree.node(id).nextSibling) names.emplace_back(tree.name(id));
+    QCOMPARE(names, (std::vector<std::string>{"main", "python3 (process 21, thread 21)", "python3 (process 31, thread 31)",
+                                              "python3 (process 31, thread 32)", "stream 7 (device 0)", "stream 7 (device 1)",
+                                              "stream 7 (device 1, lane 2)", "same", "same"}));
 }
 
 void TestFlameTree::anEmptySessionGivesTheRootAlone()

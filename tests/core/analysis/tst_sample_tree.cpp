@@ -181,6 +181,11 @@ private slots:
                                          "main:1/step:2 6000000; main:1/step:2/jit_conv 2000000"));
         QCOMPARE(tree.node(find(tree, "step:2")).self, int64_t{4'000'000});
         QCOMPARE(tree.node(find(tree, "step:2")).flags, uint32_t{session::kOwnCode | session::kSlowPath | session::kAllocation});
+        QCOMPARE(tree.node(find(tree, "step:2")).ownSlow, int64_t{3'000'000});
+        QCOMPARE(tree.node(find(tree, "step:2")).ownAllocation, int64_t{1'000'000});
+        QCOMPARE(tree.node(find(tree, "step:2")).slow, int64_t{3'000'000}); // not all of it
+        QCOMPARE(tree.node(find(tree, "main:1")).ownSlow, int64_t{0});
+        QCOMPARE(tree.nodes[0].slow, int64_t{3'000'000});
         QCOMPARE(tree.node(find(tree, "main:1")).flags, uint32_t{session::kOwnCode});
         QCOMPARE(tree.node(find(tree, "clean:3")).flags, uint32_t{session::kOwnCode});
         QCOMPARE(tree.node(find(tree, "jit_conv")).flags, uint32_t{session::kGenerated});
@@ -203,6 +208,19 @@ private slots:
         QCOMPARE(profile.tree.node(find(profile.tree, "jit_reorder")).flags, uint32_t{session::kGenerated | session::kSlowPath});
         QCOMPARE(profile.tree.node(find(profile.tree, "main")).flags, uint32_t{0});
         QCOMPARE(profile.tree.nodes[0].slow, int64_t{10});
+
+        // Other samples of the same stack are not slow with it, nor is a thread that waits meanwhile.
+        SampleMaker mixed;
+        mixed.builder.addPrimitive({"reorder", "reorder", "jit:uni", "", {}, session::Phase::forward, 0, 0, 1, session::kReorder});
+        mixed.frame("wait", "OpenMP wait", "", 0, session::kWaiting);
+        const SampleMaker::Tags slow{mixed.label(session::Phase::forward, {}, session::PrimitiveId(0u), session::SpanKind::primitive)};
+        mixed.add("main;run", 1, 5, slow);
+        mixed.add("main;run", 3, 5);
+        mixed.add("wait", 2, 5, slow);
+        const SampleProfile both = analysis::sampleProfile(mixed.build(), {});
+        QCOMPARE(both.tree.node(find(both.tree, "run")).ownSlow, int64_t{5});
+        QCOMPARE(both.tree.node(find(both.tree, "wait")).flags, uint32_t{session::kWaiting});
+        QCOMPARE(both.tree.node(find(both.tree, "wait")).ownWaiting, int64_t{10});
     }
 
     void framesMergeByAddressLineOrFunction_data()

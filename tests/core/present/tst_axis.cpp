@@ -18,6 +18,7 @@ private slots:
     void lessThanADecadeGetsLinearTicks();
     void labelsOfOneAxisDiffer_data();
     void labelsOfOneAxisDiffer();
+    void numbersOfThingsHaveDecimalsWhereTheyNeedThem();
     void oddRangesGiveNoEndlessLoop();
 };
 
@@ -91,6 +92,16 @@ void TestAxis::labelsOfOneAxisDiffer()
     for (const std::string& label : timeTickLabels({ticks.begin(), ticks.end()}))
         found << QString::fromStdString(label);
     QCOMPARE(found, labels);
+}
+
+void TestAxis::numbersOfThingsHaveDecimalsWhereTheyNeedThem()
+{
+    using Labels = std::vector<std::string>;
+    QCOMPARE(countTickLabels({0, 500, 1000, 1500}), (Labels{"0", "500", "1_000", "1_500"}));
+    QCOMPARE(countTickLabels({0, 0.5, 1, 1.5, 2}), (Labels{"0.0", "0.5", "1.0", "1.5", "2.0"}));
+    QCOMPARE(countTickLabels({1.25, 1.3}), (Labels{"1.25", "1.30"}));
+    QCOMPARE(countTickLabels({2}), (Labels{"2"}));
+    QCOMPARE(countTickLabels({}), Labels());
 }
 
 void TestAxis::oddRangesGiveNoEndlessLoop()

@@ -6,6 +6,8 @@
 #include <QRegularExpression>
 #include <QtTest>
 
+#include <algorithm>
+
 using namespace stepscope;
 using namespace stepscope::present;
 
@@ -81,6 +83,10 @@ void TestFlameSearch::nestedMatchesCountOnce()
     const FlameMatches found = searchFlame(tree, zoomed, expression(pattern));
     QCOMPARE(found.time, matched);
     QCOMPARE(found.visible, visible);
+    // What is not shown is counted, so that it can be told.
+    const auto all = std::count(found.matched.begin(), found.matched.end(), uint8_t{1});
+    QCOMPARE(found.elsewhere + static_cast<int64_t>(found.nodes.size()), static_cast<int64_t>(all));
+    QCOMPARE(found.elsewhere > 0, pattern == "malloc" && !zoomedOn.isEmpty());
 }
 
 void TestFlameSearch::plainTextIgnoresCase()

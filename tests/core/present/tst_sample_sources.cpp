@@ -2,6 +2,7 @@
 
 #include "core/present/flame_layout.h"
 #include "core/present/sample_sources.h"
+#include "core/present/sample_view.h"
 #include "tests/support/made_samples.h"
 
 using namespace stepscope;
@@ -110,6 +111,81 @@ private slots:
         const present::FlameMatches zoomed = present::searchFlame(made.tree, work, present::containsText("malloc"));
         QCOMPARE(zoomed.time, int64_t{20});
         QCOMPARE(zoomed.visible, int64_t{60});
+    }
+
+    void aSeriesWithoutStacksHasNoFramesAndSaysWhy()
+    {
+        SampleMaker maker({"counted bytes", "bytes", session::SeriesKind::countedBytes, true, true});
+        const SampleMaker::Tags empty{{}, {}, -1, maker.addSeries({"cpu time", "ns", session::SeriesKind::cpuTime, true, false})};
+        maker.add("", 3, 1024);
+        const session::SessionPtr session = maker.build();
+        for (const auto shape : {analysis::SampleShape::topDown, analysis::SampleShape::bottomUp, analysis::SampleShape::callers}) {
+            analysis::SampleFilter filter;
+            filter.shape = shape;
+            const analysis::SampleProfile made = analysis::sampleProfile(session, filter);
+            QCOMPARE(made.samples, int64_t{3});
+            const present::FlameLayout layout = present::layoutFlame(made.tree, {0, 800});
+            QCOMPARE(layout.rects.size(), size_t{0});
+            QVERIFY(present::hit(layout, 10, 1) == nullptr);
+            const std::string text = present::noFramesText(made);
+            QVERIFY2(text.find("\"counted bytes\" has no stacks: its 3.000 KiB") == 0, text.c_str());
+        }
+        analysis::SampleFilter filter;
+        filter.groups = {analysis::SampleGroup::phase};
+        QCOMPARE(present::noFramesText(analysis::sampleProfile(session, filter)), std::string());
+        QVERIFY(!present::layoutFlame(analysis::sampleProfile(session, filter).tree, {0, 800}).rects.empty());
+        filter.groups.clear();
+        filter.series = empty.series;
+        const analysis::SampleProfile none = analysis::sampleProfile(session, filter);
+        QVERIFY(present::layoutFlame(none.tree, {0, 800}).rects.empty());
+        QVERIFY(present::noFramesText(none).find("There were no samples") == 0);
+    }
+
+    void aCallerIsRedWhenMostOfItIsSlowAndMarkedElse()
+    {
+        // Of `run` one sample in ten is slow, in a hidden library; of `convert` three in four; `reorder` all by its own flag.
+        SampleMaker maker;
+        maker.frame("main", "main", "main.cpp", 1, session::kOwnCode);
+        maker.frame("run", "run", "run.cpp", 2, session::kOwnCode);
+        maker.frame("convert", "convert", "run.cpp", 3, session::kOwnCode);
+        maker.frame("lib", "dnnl_execute", "", 0, session::kLibraryCode);
+        maker.frame("ref", "ref_conv", "", 0, session::kLibraryCode | session::kSlowPath);
+        maker.frame("malloc", "malloc", "", 0, session::kLibraryCode | session::kAllocation);
+        maker.frame("reorder", "jit_reorder", "", 0, session::kGenerated | session::kSlowPath);
+        maker.frame("gemm", "jit_gemm", "", 0, session::kGenerated);
+        maker.add("main;run;lib;ref;lib;ref", 1); // on one path it counts once
+        maker.add("main;run;lib;gemm", 7);
+        maker.add("main;run;reorder", 2);
+        maker.add("main;convert;lib;ref", 3);
+        maker.add("main;convert;lib;malloc", 1);
+        const session::SessionPtr session = maker.build();
+        for (const auto shape : {analysis::SampleShape::topDown, analysis::SampleShape::callees}) {
+            analysis::SampleFilter filter;
+            filter.shape = shape;
+            filter.function = session->frames()[0].function; // main
+            const analysis::FlameTree tree = analysis::sampleProfile(session, filter).tree;
+            const auto named = [&tree](std::string_view name) {
+                for (uint32_t id = 1; id < tree.nodes.size(); ++id)
+                    if (tree.fullName(id) == name) return id;
+                return present::kNoNode;
+            };
+            QVERIFY(present::colourOf(tree, named("run")) == present::ColourClass::ownCode);
+            QVERIFY(present::statusMark(tree, named("run")).colour == present::ColourClass::slow);
+            QCOMPARE(present::statusMark(tree, named("run")).share, 0.1);
+            QVERIFY(present::colourOf(tree, named("convert")) == present::ColourClass::slow);
+            QVERIFY(present::statusMark(tree, named("convert")).colour == present::ColourClass::allocation);
+            QVERIFY(present::colourOf(tree, named("jit_reorder")) == present::ColourClass::slow);
+            QCOMPARE(present::statusMark(tree, named("jit_reorder")).share, 0.0);
+            QCOMPARE(present::statusMark(tree, named("main")).share, 0.0);
+            QCOMPARE(present::statusMark(tree, named("jit_gemm")).share, 0.0);
+        }
+        analysis::SampleFilter filter;
+        filter.shape = analysis::SampleShape::bottomUp;
+        const analysis::FlameTree inverted = analysis::sampleProfile(session, filter).tree;
+        for (uint32_t id = inverted.nodes[0].firstChild; id != present::kNoNode; id = inverted.node(id).nextSibling) {
+            const bool slow = inverted.name(id) != "jit_gemm"; // what ends in run and convert is slow or allocates
+            QCOMPARE(present::colourOf(inverted, id) == present::ColourClass::slow, slow);
+        }
     }
 
     void weightsHaveTheUnitOfTheirSeries()

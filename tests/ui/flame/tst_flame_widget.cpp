@@ -134,6 +134,20 @@ private slots:
         QCOMPARE(m_widget->selectedNode(), visited.last());
     }
 
+    void whatIsFoundOutsideOfTheZoomIsReached()
+    {
+        click(*m_widget, "rest");
+        QCOMPARE(m_widget->zoomedNode(), test::nodeNamed(*m_widget->tree(), "rest"));
+        m_widget->setSearch(present::containsText("work"));
+        QCOMPARE(m_widget->matches().nodes.size(), size_t{0});
+        QCOMPARE(m_widget->matches().elsewhere, int64_t{1});
+        m_widget->nextMatch(1);
+        QCOMPARE(m_widget->selectedNode(), test::nodeNamed(*m_widget->tree(), "work"));
+        QCOMPARE(m_widget->matches().elsewhere, int64_t{0});
+        m_widget->undoZoom();
+        QCOMPARE(m_widget->zoomedNode(), test::nodeNamed(*m_widget->tree(), "rest"));
+    }
+
     void arrowsMoveTheSelection()
     {
         m_widget->select(test::nodeNamed(*m_widget->tree(), "main"));
