@@ -22,6 +22,7 @@ namespace {
 struct Arguments {
     QString file;
     QString pictures; // directory, empty: none
+    QString format;   // of the file, empty: found by its content
 };
 
 const QCommandLineOption& picturesOption()
@@ -29,6 +30,14 @@ const QCommandLineOption& picturesOption()
     static const QCommandLineOption option(
         QStringLiteral("screenshots"),
         QStringLiteral("Draw the pictures of the documentation into DIR and end; FILE is the session they show."), QStringLiteral("DIR"));
+    return option;
+}
+
+const QCommandLineOption& formatOption()
+{
+    static const QCommandLineOption option(QStringLiteral("input-format"),
+                                           QStringLiteral("Read FILE as this format instead of finding out; stepscope info --help lists them."),
+                                           QStringLiteral("NAME"));
     return option;
 }
 
@@ -43,6 +52,7 @@ void describe(QCommandLineParser& parser)
         "  stepscope-ui model.jl                   open a model in the run panel"));
     parser.addHelpOption();
     parser.addVersionOption();
+    parser.addOption(formatOption());
     parser.addOption(picturesOption());
     parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral("A session (.stepscope), a model (.jl) or a trace or profile of another tool."),
                                  QStringLiteral("[FILE]"));
@@ -70,12 +80,21 @@ Arguments parseArguments(const QApplication& application)
         std::fprintf(stderr, "stepscope-ui: only one file can be opened at a time\n");
         std::exit(2);
     }
-    const Arguments arguments{parser.positionalArguments().value(0), parser.value(picturesOption())};
+    const Arguments arguments{parser.positionalArguments().value(0), parser.value(picturesOption()), parser.value(formatOption())};
     if (!arguments.pictures.isEmpty() && arguments.file.isEmpty()) {
         std::fprintf(stderr, "stepscope-ui: --screenshots needs a session file\n");
         std::exit(2);
     }
     return arguments;
+}
+
+// Windows that nobody sees have no system to tell their sizes to; Qt says so for each of them.
+void hideSizeHintRemarks()
+{
+    static QtMessageHandler before = nullptr;
+    before = qInstallMessageHandler([](QtMsgType type, const QMessageLogContext& context, const QString& message) {
+        if (!message.contains(QLatin1String("propagateSizeHints"))) before(type, context, message);
+    });
 }
 
 } // namespace
@@ -92,6 +111,7 @@ int main(int argc, char** argv)
     QApplication::setApplicationDisplayName(QStringLiteral("Stepscope"));
     const Arguments arguments = parseArguments(application);
 
+    if (!arguments.pictures.isEmpty()) hideSizeHintRemarks();
     // Pictures are drawn without the user's settings and leave none behind.
     const std::unique_ptr<QTemporaryDir> scratch = arguments.pictures.isEmpty() ? nullptr : std::make_unique<QTemporaryDir>();
     const std::unique_ptr<QSettings> settings = scratch != nullptr
@@ -102,7 +122,8 @@ int main(int argc, char** argv)
     QApplication::setWindowIcon(theme::applicationIcon());
     jobs::JobRunner jobs;
     state::RecentFiles recent(*settings);
-    state::Workbench workbench(desktop::makeServices(), jobs, recent);
+    const QString file = arguments.file.isEmpty() ? QString() : QDir::current().absoluteFilePath(arguments.file);
+    state::Workbench workbench(desktop::makeServices(file.toStdString(), arguments.format.toStdString()), jobs, recent);
     state::RunController runs(workbench);
     int code = 0;
     {
@@ -116,8 +137,8 @@ int main(int argc, char** argv)
                 QApplication::exit(ok ? 0 : 1);
             });
             tour->start();
-        } else if (!arguments.file.isEmpty()) {
-            workbench.open(QDir::current().absoluteFilePath(arguments.file));
+        } else if (!file.isEmpty()) {
+            workbench.open(file);
         }
         code = QApplication::exec();
         jobs.shutdown(); // no result may arrive while the window goes

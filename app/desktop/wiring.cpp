@@ -14,12 +14,14 @@
 
 namespace stepscope::desktop {
 
-state::Services makeServices()
+state::Services makeServices(const std::string& named, const std::string& format)
 {
     state::Services services;
-    services.openSession = [](const std::string& path, std::stop_token stop,
-                              const base::Progress& progress) -> base::Result<session::SessionPtr> {
-        base::Result<files::Opened> opened = files::openAny(path, {}, stop, progress);
+    services.openSession = [named, format](const std::string& path, std::stop_token stop,
+                                          const base::Progress& progress) -> base::Result<session::SessionPtr> {
+        importers::ImportOptions options;
+        if (path == named) options.format = format;
+        base::Result<files::Opened> opened = files::openAny(path, options, stop, progress);
         if (!opened) return base::fail(opened.error());
         return std::move(opened->session);
     };

@@ -4,8 +4,11 @@
 
 #include "ui/state/services.h"
 
+#include <string>
+
 namespace stepscope::desktop {
 
-state::Services makeServices();
+// The format, when one is named, is that of this file alone; of others it is found by content.
+state::Services makeServices(const std::string& file = {}, const std::string& format = {});
 
 } // namespace stepscope::desktop

@@ -92,8 +92,8 @@ void MainWindow::setupDocks()
         made->setWidget(factory.make(context, made));
         m_docks.insert(factory.id, made);
         m_dockOrder << made;
-        made->toggleViewAction()->setVisible(factory.shownFor == nullptr);
-        if (factory.shownFor != nullptr) m_shownFor.insert(made, factory.shownFor);
+        made->toggleViewAction()->setVisible(factory.shownFor == nullptr || factory.shownWithout);
+        if (factory.shownFor != nullptr) m_shownFor.insert(made, factory);
     }
     resetLayout();
 }
@@ -101,9 +101,10 @@ void MainWindow::setupDocks()
 // Docks that only some sessions have anything for come and go with the session.
 void MainWindow::updateShownDocks()
 {
-    const session::SessionPtr session = m_workbench.session();
+    // Samples of a run come before its session is open.
+    const session::SessionPtr session = m_workbench.samples().live() ? nullptr : m_workbench.session();
     for (auto i = m_shownFor.cbegin(); i != m_shownFor.cend(); ++i) {
-        const bool shown = session != nullptr && i.value()(*session);
+        const bool shown = session != nullptr ? i.value().shownFor(*session) : i.value().shownWithout;
         QAction* toggle = i.key()->toggleViewAction();
         if (shown && !toggle->isVisible()) i.key()->show(); // then the user decides
         if (!shown) i.key()->hide();
@@ -119,6 +120,7 @@ void MainWindow::raiseFilledDock()
     QDockWidget* devices = dock(QStringLiteral("devices"));
     if (devices->toggleViewAction()->isVisible() && !devices->isHidden()) devices->raise();
     else if (session->spanCount() == 0 && session->sampleCount() > 0) dock(QStringLiteral("sample-flat"))->raise();
+    else dock(session->steps().empty() ? QStringLiteral("session") : QStringLiteral("steps"))->raise();
 }
 
 void MainWindow::resetLayout()
@@ -271,11 +273,15 @@ void MainWindow::setupConnections()
         dock(QStringLiteral("run"))->raise();
     });
     connect(&m_runs, &state::RunController::finished, this, [this] {
+        if (auto* asked = findChild<QMessageBox*>(QStringLiteral("confirmStop"))) asked->close(); // nothing is left to stop
         if (m_closing) QTimer::singleShot(0, this, &QWidget::close);
     });
     connect(m_status, &StatusStrip::qualityRequested, this, &MainWindow::showQuality);
     connect(&m_workbench, &state::Workbench::sourceRequested, this, &MainWindow::openSource);
-    connect(&m_workbench.samples(), &state::Samples::availableChanged, this, &MainWindow::showSampleBar);
+    connect(&m_workbench.samples(), &state::Samples::availableChanged, this, [this] {
+        showSampleBar();
+        updateShownDocks();
+    });
     // The first click on a frame brings the details to the front; from then on the user arranges.
     connect(&m_workbench.spans(), &state::SpanSelection::picked, this, [this] {
         if (!std::exchange(m_detailsRaised, true) && !dock(QStringLiteral("span-details"))->isHidden()) dock(QStringLiteral("span-details"))->raise();
@@ -462,6 +468,9 @@ void MainWindow::closeEvent(QCloseEvent* event)
         m_closing = true;
         return;
     }
+    // What this session has nothing for is there again at the next start.
+    for (auto i = m_shownFor.cbegin(); i != m_shownFor.cend(); ++i)
+        if (i.value().shownWithout && !i.key()->toggleViewAction()->isVisible()) i.key()->show();
     m_settings.setValue(kGeometryKey, saveGeometry());
     m_settings.setValue(kStateKey, saveState(kLayoutVersion));
     m_settings.sync();

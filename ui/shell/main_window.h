@@ -71,7 +71,7 @@ private:
     state::SourceEditor m_editor;
     QHash<QString, QDockWidget*> m_docks;
     QList<QDockWidget*> m_dockOrder;
-    QHash<QDockWidget*, bool (*)(const session::Session&)> m_shownFor;
+    QHash<QDockWidget*, views::ViewFactory> m_shownFor;
     MessageBar *m_messages = nullptr, *m_lasting = nullptr;
     QToolBar* m_sampleBar = nullptr;
     StatusStrip* m_status = nullptr;

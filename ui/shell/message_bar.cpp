@@ -96,7 +96,7 @@ void MessageBar::resizeEvent(QResizeEvent* event)
 void MessageBar::fit()
 {
     const int others = m_close->sizeHint().width() + (m_offerAction->isVisible() ? m_offer->sizeHint().width() + 8 : 0) + (m_icon->isHidden() ? 0 : m_icon->sizeHint().width()) + 24;
-    m_text->setFixedHeight(m_text->heightForWidth(std::max(100, width() - others)));
+    m_text->setFixedHeight(std::max(0, m_text->heightForWidth(std::max(100, width() - others)))); // -1 without a text
 }
 
 } // namespace stepscope::shell

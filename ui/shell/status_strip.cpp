@@ -1,6 +1,8 @@
 #include "ui/shell/status_strip.h"
 
+#include "core/analysis/sample_tree.h"
 #include "core/present/format.h"
+#include "core/present/sample_view.h"
 #include "ui/theme/icons.h"
 
 #include <QLabel>
@@ -43,12 +45,15 @@ StatusStrip::StatusStrip(state::Workbench& workbench, const theme::Theme& theme,
     connect(&m_workbench, &state::Workbench::openingChanged, this, &StatusStrip::showActivity);
     connect(&m_workbench, &state::Workbench::measuringChanged, this, &StatusStrip::showActivity);
     connect(&m_workbench, &state::Workbench::qualityChanged, this, &StatusStrip::showSession);
+    connect(&m_workbench.samples(), &state::Samples::viewChanged, this, &StatusStrip::showSession);
     connect(&m_theme, &theme::Theme::changed, this, &StatusStrip::showSession);
     showActivity();
     showSession();
 }
 
 QString StatusStrip::badgeText() const { return m_badge->text(); }
+
+QString StatusStrip::sessionText() const { return m_session->text(); }
 
 void StatusStrip::showActivity()
 {
@@ -73,7 +78,13 @@ void StatusStrip::showSession()
     QStringList parts;
     if (session->spanCount() > 0 || session->sampleCount() == 0)
         parts << tr("%1 steps").arg(count(session->steps().size())) << tr("%1 spans").arg(count(session->spanCount()));
-    if (session->sampleCount() > 0) parts << tr("%1 samples").arg(count(session->sampleCount()));
+    // Of the main series: the others count the same moments or other things. What has no stacks was not sampled. Known
+    // as soon as the columns are loaded for a view.
+    const base::SeriesId series = analysis::seriesOf(*session, {});
+    const state::Samples& samples = m_workbench.samples();
+    if (series.valid() && samples.view() != nullptr && samples.view()->profile.tree.session == session
+        && session::hasStacks(session->series()[series.index()].kind))
+        if (const size_t rows = session->samples(series).size(); rows > 0) parts << tr("%1 samples").arg(count(rows));
     m_session->setText(parts.join(QStringLiteral(" · ")));
 
     const std::vector<session::QualityRow> rows = m_workbench.quality();

@@ -19,6 +19,7 @@ public:
     StatusStrip(state::Workbench& workbench, const theme::Theme& theme, QWidget* parent = nullptr);
 
     QString badgeText() const;
+    QString sessionText() const; // "300 steps · 19_827 spans · 854 samples"
 
 signals:
     void qualityRequested(); // the badge was clicked

@@ -16,6 +16,7 @@
 #include <QMenu>
 #include <QPushButton>
 #include <QSaveFile>
+#include <QScrollArea>
 #include <QTextDocument>
 #include <QTimer>
 #include <QToolButton>
@@ -157,7 +158,10 @@ private:
         connect(&m_runs, &state::RunController::stateChanged, this, [this] { refresh(); });
         connect(&m_runs, &state::RunController::finished, this, [this] { refresh(); });
         connect(&m_runs, &state::RunController::statusChanged, m_progress, &RunProgress::refresh);
-        connect(&m_workbench, &state::Workbench::sessionChanged, this, [this] { takeModelOfSession(); });
+        connect(&m_workbench, &state::Workbench::sessionChanged, this, [this] {
+            takeModelOfSession();
+            refresh();
+        });
         connect(&m_workbench, &state::Workbench::modelRequested, this, [this](const QString& path) { loadFile(path); });
         connect(&m_theme, &theme::Theme::changed, this, [this] {
             tint();
@@ -320,8 +324,11 @@ private:
         using State = state::RunController::State;
         const State now = m_runs.state();
         const bool idle = now == State::idle;
-        m_name->setText(fileName() + (m_editor->document()->isModified() ? QStringLiteral(" *") : QString()));
-        m_name->setToolTip(m_path);
+        const session::SessionPtr& session = m_workbench.session();
+        const bool foreign = session != nullptr && session->modelText().empty() && session->layers().empty();
+        const QString name = fileName() + (m_editor->document()->isModified() ? QStringLiteral(" *") : QString());
+        m_name->setText(foreign ? tr("For a new run: %1").arg(name) : name);
+        m_name->setToolTip(foreign ? tr("The opened file has no model in it. This one is what Start trains.") : m_path);
         m_start->setEnabled(idle && !m_error.has_value() && !m_editor->document()->isEmpty());
         m_pause->setEnabled(now == State::running || now == State::paused);
         m_pause->setText(now == State::paused ? tr("Resume") : tr("Pause"));
@@ -353,6 +360,17 @@ private:
 
 } // namespace
 
-QWidget* makeRunView(const ViewContext& context, QWidget* parent) { return new RunView(context, parent); }
+// In a low window the panel is scrolled: its fields have no smaller form.
+QWidget* makeRunView(const ViewContext& context, QWidget* parent)
+{
+    auto* area = new QScrollArea(parent);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setWidgetResizable(true);
+    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* view = new RunView(context, area);
+    area->setWidget(view);
+    area->setMinimumWidth(view->minimumWidth());
+    return area;
+}
 
 } // namespace stepscope::views

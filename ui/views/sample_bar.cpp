@@ -5,6 +5,7 @@
 #include "core/present/sample_view.h"
 #include "ui/theme/icons.h"
 
+#include <QBoxLayout>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDoubleSpinBox>
@@ -177,31 +178,70 @@ void SampleBar::setupMore()
 
 void SampleBar::setupLayout()
 {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(6, 2, 6, 2);
-    row->setSpacing(4);
-    auto* show = new QLabel(tr("Flame graph:"), this);
-    show->setForegroundRole(QPalette::PlaceholderText);
-    row->addWidget(show);
-    row->addWidget(m_source);
-    row->addSpacing(8);
-    auto* samples = new QLabel(tr("Samples:"), this);
-    samples->setForegroundRole(QPalette::PlaceholderText);
-    row->addWidget(samples);
-    for (QComboBox* box : {m_shape, m_group, m_thread, m_phase, m_layer}) row->addWidget(box);
-    auto* steps = new QLabel(tr("Steps"), this);
-    row->addSpacing(4);
-    row->addWidget(steps);
-    row->addWidget(m_first);
-    row->addWidget(new QLabel(QStringLiteral("–"), this));
-    row->addWidget(m_last);
-    row->addSpacing(4);
-    row->addWidget(m_native);
-    row->addWidget(m_more);
-    row->addWidget(m_back);
-    row->addStretch(1);
-    row->addWidget(m_live);
-    row->addWidget(m_lost);
+    const auto makeRow = [this](QWidget*& holder) {
+        holder = new QWidget(this);
+        auto* row = new QHBoxLayout(holder);
+        row->setContentsMargins(0, 0, 0, 0);
+        row->setSpacing(4);
+        return row;
+    };
+    QHBoxLayout* what = makeRow(m_what);
+    const auto caption = [&](const QString& text) {
+        auto* label = new QLabel(text, m_what);
+        label->setForegroundRole(QPalette::PlaceholderText);
+        what->addWidget(label);
+    };
+    caption(tr("Flame graph:"));
+    what->addWidget(m_source);
+    what->addSpacing(8);
+    caption(tr("Samples:"));
+    for (QComboBox* box : {m_shape, m_group}) what->addWidget(box);
+    what->addStretch(1);
+    QHBoxLayout* which = makeRow(m_which);
+    for (QComboBox* box : {m_thread, m_phase, m_layer}) which->addWidget(box);
+    which->addSpacing(4);
+    which->addWidget(new QLabel(tr("Steps"), m_which));
+    which->addWidget(m_first);
+    which->addWidget(new QLabel(QStringLiteral("–"), m_which));
+    which->addWidget(m_last);
+    which->addSpacing(4);
+    which->addWidget(m_native);
+    which->addWidget(m_more);
+    which->addWidget(m_back);
+    which->addStretch(1);
+    which->addWidget(m_live);
+    which->addWidget(m_lost);
+    m_rows = new QBoxLayout(QBoxLayout::LeftToRight, this);
+    m_rows->setContentsMargins(6, 2, 6, 2);
+    m_rows->setSpacing(4);
+    m_rows->addWidget(m_what);
+    m_rows->addWidget(m_which, 1);
+}
+
+QSize SampleBar::minimumSizeHint() const
+{
+    const QMargins margins = m_rows->contentsMargins();
+    const int widest = std::max(m_what->sizeHint().width(), m_which->sizeHint().width());
+    return {widest + margins.left() + margins.right(), m_rows->minimumSize().height()};
+}
+
+void SampleBar::arrangeRows()
+{
+    const QMargins margins = m_rows->contentsMargins();
+    const int needed = m_what->sizeHint().width() + m_which->sizeHint().width() + m_rows->spacing() + margins.left() + margins.right();
+    m_rows->setDirection(needed <= width() ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+}
+
+void SampleBar::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    arrangeRows();
+}
+
+bool SampleBar::event(QEvent* event)
+{
+    if (event->type() == QEvent::LayoutRequest) arrangeRows(); // a field came or went
+    return QWidget::event(event);
 }
 
 void SampleBar::setupConnections()

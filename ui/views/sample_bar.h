@@ -7,6 +7,7 @@
 
 #include <QWidget>
 
+class QBoxLayout;
 class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
@@ -21,11 +22,18 @@ class SampleBar : public QWidget {
     Q_OBJECT
 public:
     SampleBar(const ViewContext& context, QWidget* parent);
+    // In one row where there is room, else in two.
+    QSize minimumSizeHint() const override;
 
 signals:
     void qualityRequested(); // the user wants to know what was lost
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+    bool event(QEvent* event) override;
+
 private:
+    void arrangeRows();
     void setupFields();
     void setupMore();
     void setupLayout();
@@ -49,6 +57,8 @@ private:
     QComboBox *m_merge = nullptr, *m_order = nullptr, *m_recursion = nullptr;
     QSpinBox *m_depth = nullptr, *m_count = nullptr;
     QDoubleSpinBox* m_noise = nullptr;
+    QBoxLayout* m_rows = nullptr;
+    QWidget *m_what = nullptr, *m_which = nullptr; // the rows, or halves of the one row
     QLabel *m_live = nullptr;
     QToolButton* m_lost = nullptr;
 };

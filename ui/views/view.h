@@ -25,6 +25,7 @@ struct ViewFactory {
     QString title; // of the dock
     QWidget* (*make)(const ViewContext& context, QWidget* parent);
     bool (*shownFor)(const session::Session& session) = nullptr; // null: always; else the dock hides for other sessions
+    bool shownWithout = false; // while no session is open, too: it tells what it will show
 };
 
 // Every view, in the order of the menu.

@@ -11,6 +11,7 @@
 #include "ui/views/sample_bar.h"
 
 #include <QCheckBox>
+#include <QComboBox>
 #include <QDir>
 #include <QDockWidget>
 #include <QDropEvent>
@@ -20,7 +21,9 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPointer>
 #include <QPushButton>
+#include <QSet>
 #include <QSignalSpy>
 #include <QTabWidget>
 #include <QTest>
@@ -81,6 +84,71 @@ private slots:
         QVERIFY(dock->isHidden());
     }
 
+    void aTraceShowsAllItsTracksAndWhatItHas()
+    {
+        Fixture f;
+        f.open();
+        const auto offered = [&](const char* id) { return f.window->dock(id)->toggleViewAction()->isVisible(); };
+        for (const char* id : {"layers", "phases", "primitives", "sample-tree", "sample-flat"}) QVERIFY2(offered(id), id);
+        f.load("/x/device.json");
+        for (const char* id : {"layers", "phases", "primitives", "sample-tree", "sample-flat"}) {
+            QVERIFY2(!offered(id), id);
+            QVERIFY2(f.window->dock(id)->isHidden(), id);
+        }
+        for (const char* id : {"steps", "histogram", "devices", "session"}) QVERIFY2(offered(id) && !f.window->dock(id)->isHidden(), id);
+        QVERIFY(f.find<QLabel>("modelName")->text().startsWith("For a new run"));
+        // The kernel is on another track than the step, and found.
+        auto* graph = f.find<flame::FlameWidget>();
+        QCOMPARE(graph->zoomedNode(), 0u);
+        graph->setSearch(present::containsText("gemm"));
+        QCOMPARE(graph->matches().nodes.size(), size_t{1});
+        f.load();
+        for (const char* id : {"layers", "phases", "primitives"}) QVERIFY2(offered(id) && !f.window->dock(id)->isHidden(), id);
+        QVERIFY(!f.find<QLabel>("modelName")->text().startsWith("For a new run"));
+        QVERIFY(graph->zoomedNode() != 0u); // a recorded run is about its step
+        f.workbench->close();
+        for (const char* id : {"layers", "sample-flat"}) QVERIFY2(offered(id) && !f.window->dock(id)->isHidden(), id);
+    }
+
+    void whatATraceHidesIsThereAgainAtTheNextStart()
+    {
+        Fixture f;
+        f.open();
+        f.load("/x/device.json");
+        QVERIFY(f.window->dock("layers")->isHidden());
+        QVERIFY(f.window->close());
+        f.open();
+        QVERIFY(!f.window->dock("layers")->isHidden());
+    }
+
+    void theFilterBarTakesTwoRowsWhereOneIsTooNarrow()
+    {
+        Fixture f;
+        f.open();
+        f.workbench->show(support::sampledSession(), "/x/sampled.stepscope");
+        QTRY_COMPARE(f.jobs.running(), 0);
+        auto* bar = f.find<views::SampleBar>();
+        const auto rows = [bar] {
+            QSet<int> lines;
+            for (const QComboBox* box : bar->findChildren<QComboBox*>())
+                if (box->isVisible()) lines << box->mapTo(bar, box->rect().center()).y();
+            return lines.size();
+        };
+        const auto cut = [bar] {
+            for (const QComboBox* box : bar->findChildren<QComboBox*>())
+                if (box->isVisible() && (box->width() < box->minimumSizeHint().width() || box->mapTo(bar, QPoint(box->width(), 0)).x() > bar->width())) return true;
+            return false;
+        };
+        f.window->resize(1900, 900);
+        QTRY_COMPARE(rows(), qsizetype{1});
+        QVERIFY(!cut());
+        f.window->resize(900, 700);
+        QTRY_COMPARE(rows(), qsizetype{2});
+        QVERIFY(!cut());
+        f.window->resize(1900, 900);
+        QTRY_COMPARE(rows(), qsizetype{1});
+    }
+
     void samplesFillTheirViewsAndOneBarFiltersThemAll()
     {
         Fixture f;
@@ -119,6 +187,38 @@ private slots:
         QCOMPARE(table->model().rowCount(), 0);
         QCOMPARE(tree->model()->rowCount(), 0);
         QVERIFY(!f.find<views::SampleBar>()->isVisible());
+    }
+
+    void aSeriesWithoutStacksSaysSoInEveryView()
+    {
+        Fixture f;
+        f.open();
+        f.workbench->show(support::sampledSession(), "/x/sampled.stepscope");
+        QTRY_COMPARE(f.jobs.running(), 0);
+        QCOMPARE(f.find<shell::StatusStrip>()->sessionText(), QString("100 samples")); // not the 40 counted ones, and no steps or spans
+        auto* graph = f.find<flame::FlameWidget>();
+        auto* source = f.find<QComboBox>("sampleSource");
+        for (const char* series : {"Counted bytes", "Nothing"}) {
+            source->setCurrentIndex(source->findText(series));
+            QVERIFY(source->currentText() == series);
+            emit source->activated(source->currentIndex());
+            QTRY_COMPARE(f.jobs.running(), 0);
+            const bool nothing = QByteArray(series) == "Nothing";
+            QVERIFY2(graph->emptyText().contains(nothing ? "no samples" : "has no stacks"), qPrintable(graph->emptyText()));
+            QVERIFY(graph->layout().rects.empty());
+            QVERIFY(!graph->grab().isNull());
+            QCOMPARE(f.window->dock("sample-flat")->findChild<models::ReportTable*>()->model().rowCount(), nothing ? 0 : 1); // the unknown
+            QCOMPARE(f.find<QTreeView>("sampleTree")->model()->rowCount(), 0);
+            for (const char* dock : {"sample-tree", "sample-flat"}) QVERIFY(!f.window->dock(dock)->grab().isNull());
+        }
+        // By phase there is something to draw.
+        analysis::SampleFilter filter = f.workbench->samples().filter();
+        filter.series = base::SeriesId(1u);
+        filter.groups = {analysis::SampleGroup::phase};
+        f.workbench->samples().setFilter(filter);
+        QTRY_COMPARE(f.jobs.running(), 0);
+        QVERIFY(!graph->layout().rects.empty());
+        QCOMPARE(f.find<QTreeView>("sampleTree")->model()->rowCount(), 1);
     }
 
     void lostSamplesHaveABadge()
@@ -341,6 +441,23 @@ private slots:
         QVERIFY2(updates.size() >= 1 && updates.size() <= 5, qPrintable(QString::number(updates.size())));
         f.runs->stop();
         QTRY_VERIFY_WITH_TIMEOUT(!f.runs->active(), 20000);
+    }
+
+    void theQuestionGoesWhenTheRunEndsByItself()
+    {
+        Fixture f;
+        f.open();
+        f.typeModel();
+        f.find<QPushButton>("start")->click();
+        QTRY_VERIFY_WITH_TIMEOUT(f.runs->status().has_value() && f.runs->status()->step > 0, 20000);
+        QVERIFY(!f.window->close());
+        QPointer<QMessageBox> box = f.find<QMessageBox>("confirmStop");
+        QVERIFY(box != nullptr && box->isVisible());
+        f.runs->stop();
+        QTRY_VERIFY_WITH_TIMEOUT(!f.runs->active(), 20000);
+        QTRY_VERIFY(box == nullptr);
+        QVERIFY(f.window->isVisible());
+        QVERIFY(f.window->close());
     }
 
     void closingDuringARunAsksAndKeepsTheRecording()
