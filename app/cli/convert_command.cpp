@@ -20,15 +20,16 @@ namespace {
 constexpr const char* kSessionName = "stepscope";
 
 constexpr const char* kExamples = R"(
-A file that is already there is replaced only with --force.
+OUT is the second name of two, or that of -o. A file that is already there is replaced only with --force.
 
-Example:
+Examples:
+  stepscope convert rank0.json.gz rank1.json.gz -o run.stepscope
   stepscope convert lenet.stepscope lenet.sqlite
   sqlite3 lenet.sqlite 'SELECT * FROM step_phases LIMIT 5')";
 
 struct ConvertOptions {
-    std::string from, to, format;
-    InputChoice input;
+    std::string to, format;
+    InputChoice input; // its last file is OUT where --output is not given
     bool force = false;
 };
 
@@ -71,18 +72,39 @@ std::optional<uintmax_t> sizeOf(const std::filesystem::path& path)
     return failed ? std::nullopt : std::optional(sum);
 }
 
-int run(const ConvertOptions& options)
+// FILE OUT, or any number of files and --output.
+base::Status findOutput(ConvertOptions& options)
+{
+    std::vector<std::string>& files = options.input.files;
+    if (!options.to.empty()) return {};
+    if (files.size() == 1) return base::fail(base::ErrorCode::invalidArgument, "OUT is missing", {}, "stepscope convert FILE OUT");
+    if (files.size() > 2)
+        return base::fail(base::ErrorCode::invalidArgument, "which of the files is OUT must be said with -o where there are several", {},
+            "stepscope convert FILE... -o OUT");
+    options.to = files.back();
+    files.pop_back();
+    if (options.to.empty()) options.to = "-"; // is told below
+    return {};
+}
+
+int run(const ConvertOptions& given)
 {
     std::error_code ignored;
-    if (options.to.empty() || options.to == "-") {
+    ConvertOptions options = given;
+    if (const base::Status found = findOutput(options); !found) {
+        printError(found.error());
+        return kUsage;
+    }
+    if (options.to == "-") {
         printError({base::ErrorCode::invalidArgument, "OUT must be the name of a file; standard output is none", {}, "write to a file"});
         return kUsage;
     }
-    if (std::filesystem::equivalent(options.from, options.to, ignored)) {
-        printError({base::ErrorCode::invalidArgument, "FILE and OUT are the same file", {options.to}, "give OUT another name"});
-        return kUsage;
-    }
-    const base::Result<files::Opened> opened = files::openAny(options.from, options.input.options());
+    for (const std::string& from : options.input.files)
+        if (std::filesystem::equivalent(from, options.to, ignored)) {
+            printError({base::ErrorCode::invalidArgument, "FILE and OUT are the same file", {options.to}, "give OUT another name"});
+            return kUsage;
+        }
+    const base::Result<files::Opened> opened = openInput(options.input);
     if (!opened) {
         printError(opened.error());
         return exitCodeOf(opened.error(), Stage::reading);
@@ -112,8 +134,8 @@ Command addConvertCommand(CLI::App& app)
 {
     CLI::App* parser = app.add_subcommand("convert", "Write a session or a trace in another format");
     auto options = std::make_shared<ConvertOptions>();
-    parser->add_option("FILE", options->from, "Session file (.stepscope), or the trace of another tool")->required();
-    parser->add_option("OUT", options->to, "File to write; its ending chooses the format")->required();
+    addInputFiles(*parser, options->input, "Session file (.stepscope), or the trace of another tool, and the file to write, OUT; with -o any number of files, which are one session");
+    parser->add_option("-o,--output", options->to, "File to write; its ending chooses the format")->type_name("OUT");
     addInputOptions(*parser, options->input);
     parser->add_option("--to", options->format, "Format, whatever the ending");
     parser->add_flag("--force", options->force, "Replace OUT if it exists");

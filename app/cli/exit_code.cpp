@@ -13,11 +13,9 @@ ExitCode exitCodeOf(const base::Error& error, Stage stage)
     default: break;
     }
     if (stage == Stage::writing) return kFailed;
-    if (stage == Stage::running) {
-        if (error.code == ErrorCode::io) return kFailed;
-        // A value that stands in no file was given as an option.
-        if (error.code == ErrorCode::invalidArgument && error.where.file.empty()) return kUsage;
-    }
+    if (stage == Stage::running && error.code == ErrorCode::io) return kFailed;
+    // A value that stands in no file was given as an option.
+    if (error.code == ErrorCode::invalidArgument && error.where.file.empty()) return kUsage;
     return kBadInput;
 }
 

@@ -35,10 +35,10 @@ Examples:
   stepscope info lenet.jl
   stepscope info lenet.stepscope
   stepscope info trace.json.gz --format json | jq .warnings
+  stepscope info rank0.json.gz rank1.json.gz
   stepscope info lenet.stepscope --model-text > lenet.jl)";
 
 struct InfoOptions {
-    std::string file;
     InputChoice input;
     std::string format = "text";
     bool modelText = false;
@@ -138,21 +138,39 @@ std::string environmentText(const session::Session& session)
     return text;
 }
 
+std::string sizeText(const std::filesystem::path& file)
+{
+    std::error_code ignored;
+    const auto bytes = std::filesystem::file_size(file, ignored);
+    return present::formatBytes(static_cast<double>(ignored ? 0 : bytes));
+}
+
+std::string fileText(const files::Opened& opened, const std::string& file)
+{
+    return opened.format == files::kSessionFormat
+        ? fmt::format("{}: session, {}\n\n", printable(file), sizeText(file))
+        : fmt::format("{}: {} ({}), {}\n\n", printable(file), opened.format, printable(opened.why), sizeText(file));
+}
+
+std::string filesText(const files::Opened& opened)
+{
+    std::string text = fmt::format("{} files as one session\n", opened.files.size());
+    for (const files::OpenedFile& file : opened.files)
+        text += fmt::format("  {}  {}: {} ({}), {}, from {} on\n", printable(file.group), printable(file.path.string()), file.format, printable(file.why),
+            sizeText(file.path), present::formatTime(static_cast<double>(file.shift)));
+    return text + '\n';
+}
+
 std::string sessionText(const files::Opened& opened, const std::string& file)
 {
     const session::Session& session = *opened.session;
-    std::error_code ignored;
-    const auto bytes = std::filesystem::file_size(file, ignored);
-    const std::string size = present::formatBytes(static_cast<double>(ignored ? 0 : bytes));
-    std::string text = opened.format == files::kSessionFormat
-        ? fmt::format("{}: session, {}\n\n", printable(file), size)
-        : fmt::format("{}: {} ({}), {}\n\n", printable(file), opened.format, printable(opened.why), size);
+    std::string text = opened.files.empty() ? fileText(opened, file) : filesText(opened);
     const session::SpanTable& spans = session.spans();
     text += fmt::format("steps       {}\n", present::stepSummaryText(analysis::stepStatistics(session)));
     text += fmt::format("spans       {}\n", present::formatCount(static_cast<int64_t>(spans.size())));
     for (size_t t = 0; t < session.tracks().size(); ++t) {
         const size_t count = t + 1 < spans.trackBegin.size() ? spans.trackBegin[t + 1] - spans.trackBegin[t] : 0;
-        text += fmt::format("  {}  {}\n", printable(session.tracks()[t].name), present::formatCount(static_cast<int64_t>(count)));
+        text += fmt::format("  {}  {}\n", printable(session::trackTitle(session.tracks()[t])), present::formatCount(static_cast<int64_t>(count)));
     }
     text += fmt::format("layers      {}\n", session.layers().size());
     text += fmt::format("primitives  {}\n", session.primitives().size());
@@ -168,13 +186,13 @@ std::string sessionText(const files::Opened& opened, const std::string& file)
 
 int sessionInfo(const InfoOptions& options)
 {
-    const base::Result<files::Opened> opened = files::openAny(options.file, options.input.options());
+    const base::Result<files::Opened> opened = openInput(options.input);
     if (!opened) return report(opened.error());
     noteOtherMembers(*opened, options.input);
-    if (options.format == "json") return print(infoJson(*opened, options.file));
-    if (!options.modelText) return print(sessionText(*opened, options.file));
+    if (options.format == "json") return print(infoJson(*opened, options.input.name()));
+    if (!options.modelText) return print(sessionText(*opened, options.input.name()));
     if (opened->session->modelText().empty())
-        return report({base::ErrorCode::notFound, "the session holds no model text", {options.file}});
+        return report({base::ErrorCode::notFound, "the session holds no model text", {options.input.name()}});
     return print(opened->session->modelText());
 }
 
@@ -191,7 +209,7 @@ model::Dims inputFromData(const model::ModelFile& file)
 
 int modelInfo(const InfoOptions& options)
 {
-    base::Result<model::ModelFile> file = model::readModelFile(options.file);
+    base::Result<model::ModelFile> file = model::readModelFile(options.input.files.front());
     if (!file) return report(file.error());
     model::Dims input = model::knownInput(*file);
     if (input.empty()) input = inputFromData(*file);
@@ -209,13 +227,20 @@ int modelInfo(const InfoOptions& options)
 
 int run(const InfoOptions& options)
 {
-    if (const base::Status readable = checkReadable(options.file); !readable) return report(readable.error());
-    if (options.input.format.empty() && options.format == "json" && options.file.ends_with(".jl")) {
-        printError({base::ErrorCode::invalidArgument, "this is a model text, which is described as text alone", {options.file},
-            "leave --format json away"});
+    const std::vector<std::string>& files = options.input.files;
+    for (const std::string& file : files) {
+        if (const base::Status readable = checkReadable(file); !readable) return report(readable.error());
+        if (!options.input.format.empty()) continue;
+        if (options.format == "json" && file.ends_with(".jl")) {
+            printError({base::ErrorCode::invalidArgument, "this is a model text, which is described as text alone", {file},
+                "leave --format json away"});
+            return kUsage;
+        }
+        if (options.format != "text" || !isModel(file)) continue;
+        if (files.size() == 1) return modelInfo(options);
+        printError({base::ErrorCode::invalidArgument, "this is a model text, which is described alone", {file}, "leave the other files away"});
         return kUsage;
     }
-    if (options.input.format.empty() && options.format == "text" && isModel(options.file)) return modelInfo(options);
     return sessionInfo(options);
 }
 
@@ -225,7 +250,7 @@ Command addInfoCommand(CLI::App& app)
 {
     CLI::App* parser = app.add_subcommand("info", "Describe a model, a session or the trace of another tool");
     auto options = std::make_shared<InfoOptions>();
-    parser->add_option("FILE", options->file, "Model text, session file or trace of another tool")->required();
+    addInputFiles(*parser, options->input, "Model text, session file or trace of another tool; several sessions or traces are one session, with a group of tracks each");
     addInputOptions(*parser, options->input);
     parser->add_option("--format", options->format, "text or json; json is for sessions and traces")
         ->capture_default_str()

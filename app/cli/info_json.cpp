@@ -5,6 +5,10 @@
 
 #include <charconv>
 #include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace stepscope::cli {
 
@@ -25,9 +29,9 @@ int64_t number(const session::Session& session, std::string_view key)
 }
 
 // Quality rows that have members of their own.
-bool isWarning(const session::QualityRow& row)
+bool isWarning(const std::string& code)
 {
-    return row.code != "overlap-lanes" && row.code != "incomplete-file";
+    return code != "overlap-lanes" && code != "incomplete-file";
 }
 
 void writeNamed(const SpanFacts& facts, JsonText& json)
@@ -142,6 +146,46 @@ void writeCounters(const session::Session& session, JsonText& json)
     json.endObject();
 }
 
+// Of several files each has its row of a kind: one member has their sum.
+void writeWarnings(const session::Session& session, JsonText& json)
+{
+    std::vector<std::string> codes;
+    std::map<std::string, std::pair<int64_t, std::string>> sums;
+    for (const session::QualityRow& row : session.quality()) {
+        const auto [at, added] = sums.try_emplace(row.code);
+        if (added) codes.push_back(row.code);
+        at->second.first += row.count;
+        if (!row.places.empty()) at->second.second += (at->second.second.empty() ? "" : "; ") + row.places;
+    }
+    json.key("warnings");
+    json.beginObject();
+    for (const std::string& code : codes)
+        if (isWarning(code)) json.member(code, sums[code].first);
+    json.endObject();
+    json.key("warning_places");
+    json.beginObject();
+    for (const std::string& code : codes)
+        if (!sums[code].second.empty()) json.member(code, std::string_view(sums[code].second));
+    json.endObject();
+}
+
+void writeFiles(const files::Opened& opened, JsonText& json)
+{
+    json.key("files");
+    json.beginArray();
+    for (const files::OpenedFile& file : opened.files) {
+        json.beginObject();
+        json.member("file", std::string_view(file.path.string()));
+        json.member("group", std::string_view(file.group));
+        json.member("format", std::string_view(file.format));
+        json.member("why", std::string_view(file.why));
+        json.member("complete", file.complete);
+        json.member("shift_ns", file.shift);
+        json.endObject();
+    }
+    json.endArray();
+}
+
 void writeProblem(const files::Opened& opened, JsonText& json)
 {
     json.member("complete", opened.complete);
@@ -168,16 +212,8 @@ std::string infoJson(const files::Opened& opened, const std::string& file)
     json.member("format", std::string_view(opened.format));
     json.member("why", std::string_view(opened.why));
     writeProblem(opened, json);
-    json.key("warnings");
-    json.beginObject();
-    for (const session::QualityRow& row : session.quality())
-        if (isWarning(row)) json.member(row.code, row.count);
-    json.endObject();
-    json.key("warning_places");
-    json.beginObject();
-    for (const session::QualityRow& row : session.quality())
-        if (!row.places.empty()) json.member(row.code, std::string_view(row.places));
-    json.endObject();
+    writeWarnings(session, json);
+    if (!opened.files.empty()) writeFiles(opened, json);
 
     base::SeriesId shown;
     for (size_t i = 0; i < session.series().size(); ++i)

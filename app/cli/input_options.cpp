@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <vector>
 
-#include <algorithm>
 #include <cmath>
 
 namespace stepscope::cli {
@@ -43,6 +42,53 @@ importers::ImportOptions InputChoice::options() const
         options.lastStep = steps[1];
     }
     return options;
+}
+
+base::Result<std::vector<files::FileChoice>> InputChoice::choices() const
+{
+    std::vector<files::FileChoice> all;
+    for (const std::string& file : files)
+        all.push_back({file, 0});
+    for (const std::string& offset : offsets) {
+        const size_t equals = offset.rfind('=');
+        const std::string of = offset.substr(0, std::min(equals, offset.size()));
+        if (equals == std::string::npos || of.empty())
+            return base::fail(base::ErrorCode::invalidArgument, fmt::format("--offset {} names no file", offset), {}, "write FILE=TIME: --offset rank1.json=+1.5ms");
+        const base::Result<base::TimeNs> time = files::parseOffset(std::string_view(offset).substr(equals + 1));
+        if (!time) return base::fail(time.error());
+        if (all.size() < 2)
+            return base::fail(base::ErrorCode::invalidArgument, "--offset moves one of several files against the others, and there is one file", {}, "");
+        std::vector<size_t> found;
+        for (size_t i = 0; i < all.size(); ++i)
+            if (files[i] == of) found.push_back(i);
+        if (found.empty()) // by the name alone
+            for (size_t i = 0; i < all.size(); ++i)
+                if (all[i].path.filename() == of) found.push_back(i);
+        if (found.size() != 1)
+            return base::fail(base::ErrorCode::invalidArgument,
+                fmt::format("--offset {}: {}", offset, found.empty() ? "this is none of the files" : "several of the files have this name"), {},
+                found.empty() ? "write the name as it stands among the files" : "write the whole path of one of them");
+        all[found[0]].offset = *time;
+    }
+    return all;
+}
+
+std::string InputChoice::name() const { return fmt::format("{}", fmt::join(files, ", ")); }
+
+base::Result<files::Opened> openInput(const InputChoice& choice)
+{
+    const base::Result<std::vector<files::FileChoice>> choices = choice.choices();
+    if (!choices) return base::fail(choices.error());
+    return files::openSeveral(*choices, choice.options());
+}
+
+void addInputFiles(CLI::App& parser, InputChoice& choice, const std::string& about)
+{
+    parser.add_option("FILE", choice.files, about)->required()->type_name("");
+    parser.add_option("--offset", choice.offsets,
+              "Of several files: move the times of one by so much, after alignment; ns, us, ms or s (--offset rank1.json=+1.5ms); may be given again")
+        ->allow_extra_args(false)
+        ->type_name("FILE=TIME");
 }
 
 void addInputOptions(CLI::App& parser, InputChoice& choice)

@@ -41,12 +41,13 @@ Examples:
   stepscope report lenet.stepscope --by primitive --format csv -o primitives.csv
   stepscope report trace.json.gz --by operator
   stepscope report trace.json.gz --by span
+  stepscope report rank0.json.gz rank1.json.gz --by step --offset rank1.json.gz=-20us
   stepscope report lenet.stepscope --samples tree --noisefloor 2
   stepscope report lenet.stepscope --samples flat --sortedby overhead --series cpu
   stepscope report lenet.stepscope --by step --format json | jq '.rows[] | select(.note != null)')";
 
 struct ReportOptions {
-    std::string file, by, format = "text", output;
+    std::string file, by, format = "text", output; // file: the name of all
     InputChoice input;
     SampleOptions samples;
     bool includeWarmup = false;
@@ -85,7 +86,7 @@ Report makeReport(const session::Session& session, const std::string& by, const 
         analysis::StepReport steps = analysis::stepReport(session, filter);
         report.steps = steps.steps;
         report.table = present::makeStepTable(std::move(steps));
-        report.textColumns = {"step", "duration_ns", "note", "data-wait_ns", "forward_ns", "loss_ns", "backward_ns", "optimiser_ns", "allocations",
+        report.textColumns = {"step", "group", "duration_ns", "note", "data-wait_ns", "forward_ns", "loss_ns", "backward_ns", "optimiser_ns", "allocations",
             "allocated_bytes", "between_phases_ns", "loss", "share", "host-to-device_ns", "device-to-host_ns", "epoch", "samples"};
     } else {
         analysis::PhaseReport phases = analysis::phaseReport(session, filter);
@@ -223,10 +224,12 @@ base::Status checkOutput(const ReportOptions& options)
 {
     if (options.output.empty() || options.output == "-") return {};
     for (const std::string& place : {options.output, storage::behindLinks(options.output).string() + ".part"}) {
-        std::error_code ignored;
-        if (std::filesystem::equivalent(options.file, place, ignored))
-            return base::fail(base::ErrorCode::invalidArgument, "the report would replace the session it is made from", {place},
-                "give another name with -o OUT");
+        for (const std::string& file : options.input.files) {
+            std::error_code ignored;
+            if (std::filesystem::equivalent(file, place, ignored))
+                return base::fail(base::ErrorCode::invalidArgument, "the report would replace the session it is made from", {place},
+                    "give another name with -o OUT");
+        }
         if (storage::isSessionFile(place))
             return base::fail(base::ErrorCode::invalidArgument, "the report would replace a recorded session", {place},
                 "give another name with -o OUT, or delete the session first");
@@ -309,11 +312,12 @@ void hintAtRows(const session::Session& session, const analysis::SpanFilter& fil
 int run(const ReportOptions& given)
 {
     ReportOptions options = given;
+    options.file = options.input.name();
     if (const base::Status possible = checkOptions(options); !possible) {
         printError(possible.error());
         return kUsage;
     }
-    const base::Result<files::Opened> opened = files::openAny(options.file, options.input.options());
+    const base::Result<files::Opened> opened = openInput(options.input);
     if (!opened) {
         printError(opened.error());
         return exitCodeOf(opened.error(), Stage::reading);
@@ -360,7 +364,7 @@ Command addReportCommand(CLI::App& app)
     std::vector<std::string> names{"phase", "layer", "primitive", "span"};
     for (std::string& name : deviceReportNames())
         names.push_back(std::move(name));
-    parser->add_option("FILE", options->file, "Session file (.stepscope), or the trace of another tool")->required();
+    addInputFiles(*parser, options->input, "Session file (.stepscope), or the trace of another tool; several are one session, with a group of tracks each");
     addInputOptions(*parser, options->input);
     parser->add_option("--by", options->by, "Rows: phase, layer, primitive, step, or span: all spans of a name; of device work: step, operator, kernel, copy, device, idle, launch, overlap, queue or critical-path. Default: phase; of a trace without phases the first that has rows")
         ->check(CLI::IsMember(names));

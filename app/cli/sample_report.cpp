@@ -69,12 +69,12 @@ base::Status addThreads(const session::Session& session, const std::vector<std::
 {
     std::vector<std::string> known;
     for (const session::Track& track : session.tracks())
-        known.push_back(track.name);
+        known.push_back(session::trackTitle(track));
     for (const std::string& name : names) {
         const size_t before = out.size();
         for (size_t t = 0; t < session.tracks().size(); ++t) {
             const session::Track& track = session.tracks()[t];
-            if (track.name == name || (track.threadId != 0 && std::to_string(track.threadId) == name)) out.push_back(base::TrackId(t));
+            if (track.name == name || session::trackTitle(track) == name || (track.threadId != 0 && std::to_string(track.threadId) == name)) out.push_back(base::TrackId(t));
         }
         if (out.size() == before) return base::fail(unknown("thread", name, known));
     }

@@ -20,7 +20,7 @@
 namespace {
 
 struct Arguments {
-    QString file;
+    QStringList files;
     QString pictures; // directory, empty: none
     QString format;   // of the file, empty: found by its content
 };
@@ -49,13 +49,14 @@ void describe(QCommandLineParser& parser)
         "  stepscope-ui                            open the workbench with a sample model\n"
         "  stepscope-ui run.stepscope              look at a recorded session\n"
         "  stepscope-ui trace.json.gz              look at the trace of another tool\n"
+        "  stepscope-ui rank0.json.gz rank1.json.gz   both as one session, with a group of tracks each\n"
         "  stepscope-ui model.jl                   open a model in the run panel"));
     parser.addHelpOption();
     parser.addVersionOption();
     parser.addOption(formatOption());
     parser.addOption(picturesOption());
-    parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral("A session (.stepscope), a model (.jl) or a trace or profile of another tool."),
-                                 QStringLiteral("[FILE]"));
+    parser.addPositionalArgument(QStringLiteral("file"), QStringLiteral("A session (.stepscope), a model (.jl) or a trace or profile of another tool; several sessions or traces become one session."),
+                                 QStringLiteral("[FILE ...]"));
 }
 
 // Help and version need no display; without one QApplication ends the process.
@@ -76,13 +77,9 @@ Arguments parseArguments(const QApplication& application)
     QCommandLineParser parser;
     describe(parser);
     parser.process(application);
-    if (parser.positionalArguments().size() > 1) {
-        std::fprintf(stderr, "stepscope-ui: only one file can be opened at a time\n");
-        std::exit(2);
-    }
-    const Arguments arguments{parser.positionalArguments().value(0), parser.value(picturesOption()), parser.value(formatOption())};
-    if (!arguments.pictures.isEmpty() && arguments.file.isEmpty()) {
-        std::fprintf(stderr, "stepscope-ui: --screenshots needs a session file\n");
+    const Arguments arguments{parser.positionalArguments(), parser.value(picturesOption()), parser.value(formatOption())};
+    if (!arguments.pictures.isEmpty() && arguments.files.size() != 1) {
+        std::fprintf(stderr, "stepscope-ui: --screenshots needs one session file\n");
         std::exit(2);
     }
     return arguments;
@@ -122,8 +119,9 @@ int main(int argc, char** argv)
     QApplication::setWindowIcon(theme::applicationIcon());
     jobs::JobRunner jobs;
     state::RecentFiles recent(*settings);
-    const QString file = arguments.file.isEmpty() ? QString() : QDir::current().absoluteFilePath(arguments.file);
-    state::Workbench workbench(desktop::makeServices(file.toStdString(), arguments.format.toStdString()), jobs, recent);
+    QStringList files;
+    for (const QString& file : arguments.files) files << QDir::current().absoluteFilePath(file);
+    state::Workbench workbench(desktop::makeServices(files.value(0).toStdString(), arguments.format.toStdString()), jobs, recent);
     state::RunController runs(workbench);
     int code = 0;
     {
@@ -131,14 +129,14 @@ int main(int argc, char** argv)
         window.show();
         if (!arguments.pictures.isEmpty()) {
             window.resize(1440, 900);
-            auto* tour = new shell::PictureTour(window, theme, arguments.file, arguments.pictures);
+            auto* tour = new shell::PictureTour(window, theme, arguments.files.front(), arguments.pictures);
             QObject::connect(tour, &shell::PictureTour::done, &application, [](bool ok, const QString& message) {
                 std::fprintf(ok ? stdout : stderr, "stepscope-ui: %s\n", qPrintable(message));
                 QApplication::exit(ok ? 0 : 1);
             });
             tour->start();
-        } else if (!file.isEmpty()) {
-            workbench.open(file);
+        } else {
+            workbench.openTogether(files);
         }
         code = QApplication::exec();
         jobs.shutdown(); // no result may arrive while the window goes

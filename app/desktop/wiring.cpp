@@ -1,7 +1,7 @@
 #include "app/desktop/wiring.h"
 
 #include "app/files/load_estimate.h"
-#include "app/files/open_any.h"
+#include "app/files/open_several.h"
 #include "core/onednn/onednn_backend.h"
 #include "core/recording/environment.h"
 #include "core/storage/session_file.h"
@@ -25,10 +25,17 @@ state::Services makeServices(const std::string& named, const std::string& format
         if (!opened) return base::fail(opened.error());
         return std::move(opened->session);
     };
+    services.openTogether = [](const std::vector<std::string>& paths, std::stop_token stop,
+                               const base::Progress& progress) -> base::Result<session::SessionPtr> {
+        std::vector<files::FileChoice> choices;
+        for (const std::string& path : paths) choices.push_back({path, 0});
+        base::Result<files::Opened> opened = files::openSeveral(choices, {}, stop, progress);
+        if (!opened) return base::fail(opened.error());
+        return std::move(opened->session);
+    };
     services.openFirstPart = [](const std::string& path, std::stop_token stop) { return files::openFirstPart(path, std::move(stop)); };
-    services.tooLarge = [](const std::string& path) -> std::optional<base::Error> {
-        const std::optional<files::LoadEstimate> estimate = files::estimateLoad(path);
-        return estimate ? files::tooLargeFor(*estimate, path) : std::nullopt;
+    services.tooLarge = [](const std::vector<std::string>& paths) {
+        return files::tooLargeFor({paths.begin(), paths.end()});
     };
     services.openPart = [](const std::string& path, const importers::ImportOptions& part, std::stop_token stop,
                            const base::Progress& progress) { return files::openPart(path, part, std::move(stop), progress); };

@@ -111,4 +111,26 @@ std::optional<base::Error> tooLargeFor(const LoadEstimate& estimate, const std::
                        {path.string()}, "load a part of it: a range of time, or some steps"};
 }
 
+std::optional<base::Error> tooLargeFor(const std::vector<std::filesystem::path>& paths)
+{
+    LoadEstimate all;
+    uint64_t largest = 0; // while a file is added to the others it is there twice
+    for (const std::filesystem::path& path : paths) {
+        const std::optional<LoadEstimate> one = estimateLoad(path);
+        if (!one) continue;
+        if (paths.size() == 1) return tooLargeFor(*one, path);
+        all.unpacked += one->unpacked;
+        all.needed += one->needed;
+        all.available = one->available;
+        largest = std::max(largest, one->needed);
+    }
+    if (all.unpacked < kSmall) return std::nullopt;
+    all.needed += largest;
+    if (all.fits()) return std::nullopt;
+    return base::Error{base::ErrorCode::unavailable,
+                       fmt::format("together the {} files ({} unpacked) would need about {} of memory, and {} are free", paths.size(),
+                                   amount(all.unpacked), amount(all.needed), amount(all.available)),
+                       {}, "open fewer files, or make smaller ones first: stepscope convert --load-steps 5 8 FILE... -o OUT.stepscope"};
+}
+
 } // namespace stepscope::files

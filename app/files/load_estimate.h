@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 namespace stepscope::files {
 
@@ -21,5 +22,7 @@ struct LoadEstimate {
 std::optional<LoadEstimate> estimateLoad(const std::filesystem::path& path);
 // The same as a message; null for a file that fits.
 std::optional<base::Error> tooLargeFor(const LoadEstimate& estimate, const std::filesystem::path& path);
+// Of files that are opened as one session, together. Null where they fit or nothing is known of any.
+std::optional<base::Error> tooLargeFor(const std::vector<std::filesystem::path>& paths);
 
 } // namespace stepscope::files

@@ -167,7 +167,7 @@ base::Result<Opened> openAny(const std::filesystem::path& path, const importers:
         return base::fail(imported.error());
     }
     Opened opened{std::move(imported->session), std::move(imported->format), std::move(imported->why), imported->complete,
-                  std::move(imported->problem)};
+                  std::move(imported->problem), {}};
     if (isPart(options))
         if (const base::Status possible = checkPart(opened, options, path); !possible) return base::fail(possible.error());
     return opened;

@@ -5,9 +5,21 @@
 #include "core/importers/importer.h"
 #include "core/session/session.h"
 
+#include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace stepscope::files {
+
+// One of several files that were opened together.
+struct OpenedFile {
+    std::filesystem::path path;
+    std::string group; // of its tracks and steps
+    std::string format, why;
+    bool complete = true;
+    base::TimeNs shift = 0; // what was added to its times, which count from its own first event
+};
 
 struct Opened {
     session::SessionPtr session;
@@ -15,6 +27,7 @@ struct Opened {
     std::string why;    // how the format was found
     bool complete = true;
     std::optional<importers::ImportProblem> problem; // why reading ended early
+    std::vector<OpenedFile> files; // of openSeveral(); empty for one file
 };
 
 // By content; options.format overrides ("stepscope" for a session file). Errors as storage::openSession and

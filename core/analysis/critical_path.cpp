@@ -189,7 +189,9 @@ void Graph::addWait(const DeviceActivity& wait, uint32_t call, const std::vector
     const TimeNs end = timeOf(endNode(call));
     for (size_t queue = 0; queue < lastOf.size(); ++queue) {
         if (lastOf[queue] == kNone || (ofStream && queue != wait.queue)) continue;
-        if (!ofStream && m_trace.queues()[queue].device != m_trace.queues()[wait.queue].device && m_trace.queues()[wait.queue].device >= 0) continue;
+        const DeviceQueue& own = m_trace.queues()[wait.queue];
+        if (m_trace.queues()[queue].group != own.group) continue; // another file's device of that number
+        if (!ofStream && m_trace.queues()[queue].device != own.device && own.device >= 0) continue;
         if (m_rule == PathRule::holistic) addEdge(lastOf[queue], endNode(call), PathBound::dependency, 0);
         else if (timeOf(lastOf[queue]) <= end) addEdge(lastOf[queue], endNode(call), PathBound::host, end - timeOf(lastOf[queue]));
     }
@@ -207,7 +209,9 @@ void Graph::addWaitsWithoutRecord()
         if (const auto own = m_workOfCall.find(call); own != m_workOfCall.end()) {
             work = own->second;
         } else {
-            const auto after = std::partition_point(m_works.begin(), m_works.end(), [&](uint32_t node) { return timeOf(node) <= end; });
+            auto after = std::partition_point(m_works.begin(), m_works.end(), [&](uint32_t node) { return timeOf(node) <= end; });
+            while (after != m_works.begin() && m_trace.groupOf(m_rows[*std::prev(after) / 2]) != m_trace.groupOf(m_rows[call]))
+                --after; // another file's device
             if (after != m_works.begin()) work = *std::prev(after);
         }
         if (work != kNone && timeOf(work) > timeOf(beginNode(call)) && timeOf(work) <= end) addEdge(work, endNode(call), PathBound::host, end - timeOf(work));

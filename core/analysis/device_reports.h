@@ -26,6 +26,7 @@ using CategoryTimes = std::array<base::TimeNs, kStepCategoryCount>;
 struct StepBreakdownRow {
     session::StepRow step;
     CategoryTimes times{};
+    std::string group; // of the file it came from
 };
 struct StepBreakdown {
     std::vector<StepBreakdownRow> rows;

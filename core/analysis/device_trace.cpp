@@ -73,6 +73,7 @@ DeviceTrace::DeviceTrace(const session::Session& session, const DeviceOptions& o
         m_fileOffset = fileOffset(session);
         m_rounds = std::any_of(spans.start.begin(), spans.start.end(), [&](TimeNs time) { return (time + m_fileOffset) % 1000 != 0; });
     }
+    findGroups();
     chooseSteps();
     collect(stop);
 }
@@ -83,25 +84,62 @@ bool DeviceTrace::present(const session::Session& session)
     return std::any_of(tracks.begin(), tracks.end(), [](const session::Track& t) { return t.kind == session::TrackKind::stream; });
 }
 
+void DeviceTrace::findGroups()
+{
+    std::map<std::string_view, uint32_t> known;
+    for (const session::Track& track : m_session->tracks()) {
+        const auto [at, added] = known.try_emplace(track.group, static_cast<uint32_t>(m_groups.size()));
+        if (added) m_groups.push_back({track.group, {}});
+        m_groupOfTrack.push_back(at->second);
+    }
+    if (m_groups.empty()) m_groups.emplace_back();
+}
+
+size_t DeviceTrace::groupOf(size_t row) const
+{
+    if (m_groups.size() == 1) return 0;
+    const std::vector<size_t>& begins = m_session->spans().trackBegin;
+    return m_groupOfTrack[static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), row) - begins.begin()) - 1];
+}
+
+size_t DeviceTrace::groupOfStep(const session::StepRow& step) const
+{
+    if (m_groups.size() == 1) return 0;
+    const auto at = std::find_if(m_groups.begin(), m_groups.end(), [&](const Group& group) { return group.name == m_session->string(step.group); });
+    return static_cast<size_t>(at - m_groups.begin());
+}
+
 void DeviceTrace::chooseSteps()
 {
     const std::vector<session::StepRow>& all = m_session->steps();
     const StepSelection selection(*m_session, m_options.filter);
     for (size_t i = 0; i < all.size(); ++i)
         if (selection.hasRow(static_cast<int64_t>(i)) && knownStep(all[i])) m_steps.push_back(all[i]);
-    if (m_options.holistic) {
-        if (m_steps.size() > 1) {
-            const auto last = std::max_element(m_steps.begin(), m_steps.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
-            m_hostEnd = m_rounds ? static_cast<TimeNs>(std::ceil(fileMicroseconds(last->start))) * 1000 - m_fileOffset : last->start;
-            m_steps.erase(last);
-        }
-        return;
-    }
-    if (m_steps.size() == all.size()) return; // nothing was chosen: work outside of steps counts, too
+    if (m_options.holistic) return leaveOutLastSteps();
+    m_allSteps = m_steps.size() == all.size(); // nothing was chosen: work outside of steps counts, too
+    if (m_allSteps) return;
     for (const session::StepRow& step : m_steps)
-        m_chosen.push_back({step.start, step.start + step.duration});
-    std::sort(m_chosen.begin(), m_chosen.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
-    if (m_chosen.empty()) m_chosen.push_back({0, 0});
+        if (const size_t group = groupOfStep(step); group < m_groups.size())
+            m_groups[group].chosen.push_back({step.start, step.start + step.duration});
+    for (Group& group : m_groups)
+        std::sort(group.chosen.begin(), group.chosen.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
+}
+
+// Of every file with several steps.
+void DeviceTrace::leaveOutLastSteps()
+{
+    for (size_t g = 0; g < m_groups.size(); ++g) {
+        size_t last = m_steps.size(), count = 0;
+        for (size_t i = 0; i < m_steps.size(); ++i) {
+            if (groupOfStep(m_steps[i]) != g) continue;
+            ++count;
+            if (last == m_steps.size() || m_steps[i].start > m_steps[last].start) last = i;
+        }
+        if (count < 2) continue;
+        const TimeNs start = m_steps[last].start;
+        m_groups[g].hostEnd = m_rounds ? static_cast<TimeNs>(std::ceil(fileMicroseconds(start))) * 1000 - m_fileOffset : start;
+        m_steps.erase(m_steps.begin() + static_cast<std::ptrdiff_t>(last));
+    }
 }
 
 double DeviceTrace::fileMicroseconds(TimeNs time) const
@@ -152,15 +190,19 @@ uint32_t DeviceTrace::queueOf(const session::Track& track, const session::Device
 
 bool DeviceTrace::chosen(const DeviceActivity& activity) const
 {
-    if (m_options.holistic) return activity.launched() ? hostCounts(activity.launch) : m_hostEnd == std::numeric_limits<TimeNs>::max();
-    return inChosenSteps(activity.launched() ? begin(activity.launch) : activity.begin);
+    if (m_options.holistic)
+        return activity.launched() ? hostCounts(activity.launch)
+                                   : m_groups[groupOf(activity.row)].hostEnd == std::numeric_limits<TimeNs>::max();
+    return inChosenSteps(activity.launched() ? activity.launch : activity.row);
 }
 
-bool DeviceTrace::inChosenSteps(TimeNs time) const
+bool DeviceTrace::inChosenSteps(size_t row) const
 {
-    if (m_chosen.empty()) return true;
-    const auto after = std::partition_point(m_chosen.begin(), m_chosen.end(), [&](const TimeRange& r) { return r.begin <= time; });
-    return after != m_chosen.begin() && time < std::prev(after)->end;
+    if (m_allSteps) return true;
+    const std::vector<TimeRange>& ranges = m_groups[groupOf(row)].chosen;
+    const TimeNs time = begin(row);
+    const auto after = std::partition_point(ranges.begin(), ranges.end(), [&](const TimeRange& r) { return r.begin <= time; });
+    return after != ranges.begin() && time < std::prev(after)->end;
 }
 
 void DeviceTrace::addActivity(size_t row, uint32_t queue, const session::DeviceWork* work)

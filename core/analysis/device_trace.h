@@ -73,15 +73,28 @@ public:
     session::SpanKind kind(size_t row) const;
     std::string_view name(size_t row) const;
     // False for a span of the host that the options leave out.
-    bool hostCounts(size_t row) const { return begin(row) < m_hostEnd; }
-    // False for a time outside of the steps that the options choose.
-    bool inChosenSteps(base::TimeNs time) const;
+    bool hostCounts(size_t row) const { return !m_options.holistic || begin(row) < m_groups[groupOf(row)].hostEnd; }
+    // False for a span that begins outside of the steps that the options choose, those of its own file.
+    bool inChosenSteps(size_t row) const;
+    // Number of the group of tracks, by Track::group, in the order of the table.
+    size_t groupCount() const { return m_groups.size(); }
+    size_t groupOf(size_t row) const;
+    size_t groupOfTrack(size_t track) const { return m_groupOfTrack[track]; }
+    size_t groupOfStep(const session::StepRow& step) const; // groupCount() where no track is of its group
     bool isDeviceTrack(size_t track) const { return m_deviceTrack[track] != 0; }
     // Spans that count, of the host and of devices.
     int64_t rowsThatCount() const { return m_rows; }
 
 private:
+    // The steps of one file, which say nothing about the time of another one.
+    struct Group {
+        std::string name;
+        std::vector<base::TimeRange> chosen; // ranges of the chosen steps
+        base::TimeNs hostEnd = std::numeric_limits<base::TimeNs>::max(); // host spans that start later do not count
+    };
+    void findGroups();
     void chooseSteps();
+    void leaveOutLastSteps();
     void collect(const std::stop_token& stop);
     uint32_t queueOf(const session::Track& track, const session::DeviceWork* work);
     void addActivity(size_t row, uint32_t queue, const session::DeviceWork* work);
@@ -98,8 +111,9 @@ private:
     uint32_t m_lastQueue = 0;
     std::vector<DeviceActivity> m_activities;
     std::vector<session::StepRow> m_steps;
-    std::vector<base::TimeRange> m_chosen;       // ranges of the chosen steps; empty: everything counts
-    base::TimeNs m_hostEnd = std::numeric_limits<base::TimeNs>::max(); // host spans that start later do not count
+    std::vector<Group> m_groups;                 // at least one
+    std::vector<uint32_t> m_groupOfTrack;
+    bool m_allSteps = true;                      // no steps were chosen: everything counts
     base::TimeNs m_fileOffset = 0;               // added to a time of the session it gives that in the file
     bool m_rounds = false;
     int64_t m_rows = 0;

@@ -46,6 +46,7 @@ private:
     base::HugeVector<uint32_t> m_nodeOf;      // per row; kNone = left out
     ChildMap m_children;
     bool m_allPhases = true;
+    std::pair<size_t, size_t> m_stepRows;     // of the current track
     size_t m_stepCursor = 0;                  // of helperStepRow()
 };
 
@@ -81,7 +82,7 @@ uint32_t Builder::child(uint32_t parent, uint32_t key)
 size_t Builder::helperStepRow(base::TimeNs start)
 {
     const std::vector<session::StepRow>& steps = m_tree.session->steps();
-    while (m_stepCursor < steps.size() && steps[m_stepCursor].start <= start)
+    while (m_stepCursor < m_stepRows.second && steps[m_stepCursor].start <= start)
         ++m_stepCursor;
     return m_stepCursor; // one past the row
 }
@@ -95,7 +96,7 @@ bool Builder::takesTopLevel(size_t row, bool training)
     if (training) return m_tree.filter.outsideSteps;
     if (spans.step[row] >= 0) return m_selection.hasStep(spans.step[row]);
     const size_t after = helperStepRow(spans.start[row]);
-    return after == 0 ? m_tree.filter.outsideSteps : m_selection.hasRow(static_cast<int64_t>(after) - 1);
+    return after == m_stepRows.first ? m_tree.filter.outsideSteps : m_selection.hasRow(static_cast<int64_t>(after) - 1);
 }
 
 void Builder::addTrack(base::TrackId track, const std::stop_token& stop, const base::Progress& progress)
@@ -106,7 +107,8 @@ void Builder::addTrack(base::TrackId track, const std::stop_token& stop, const b
     const bool training = runsSteps(*m_tree.session, track);
     const uint32_t root = training ? 0 : child(0, kTrackKey + track.value);
     const auto unknown = static_cast<uint32_t>(m_labels.size() - 1);
-    m_stepCursor = 0;
+    m_stepRows = StepRows(*m_tree.session).of(track);
+    m_stepCursor = m_stepRows.first;
 
     for (size_t row = begin; row < end; ++row) {
         if ((row & 0xfffff) == 0) {

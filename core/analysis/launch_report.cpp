@@ -72,7 +72,7 @@ int64_t launchesWithoutWork(const DeviceTrace& trace, const std::unordered_map<u
     int64_t missing = 0;
     for (size_t row = 0; row < spans.size(); ++row) {
         const uint32_t label = spans.label[row];
-        if (label >= launches.size() || launches[label] == 0 || !trace.hostCounts(row) || !trace.inChosenSteps(trace.begin(row))) continue;
+        if (label >= launches.size() || launches[label] == 0 || !trace.hostCounts(row) || !trace.inChosenSteps(row)) continue;
         if (counts.contains(static_cast<uint32_t>(row))) continue;
         const uint32_t parent = spans.parent[row]; // the driver's call inside of the runtime's, or the other way round
         if (parent != SpanTable::kNoParent && trace.kind(parent) == SpanKind::call) continue;

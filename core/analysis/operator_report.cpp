@@ -126,7 +126,7 @@ private:
         Operator op;
         op.name = m_nameOf[m_spans.label[row]];
         op.parent = parent;
-        op.counts = m_trace.hostCounts(row) && m_trace.inChosenSteps(m_trace.begin(row));
+        op.counts = m_trace.hostCounts(row) && m_trace.inChosenSteps(row);
         op.host = op.hostSelf = duration;
         m_operatorOf[row] = static_cast<uint32_t>(m_operators.size());
         m_operators.push_back(op);

@@ -11,7 +11,7 @@ BesideRow besideRow(const session::Session& session, base::TrackId track, base::
 {
     const session::SpanTable& spans = session.spans();
     BesideRow row;
-    row.track = track.index() < session.tracks().size() ? session.tracks()[track.index()].name : "unnamed track";
+    row.track = track.index() < session.tracks().size() ? session::trackTitle(session.tracks()[track.index()]) : "unnamed track";
     for (size_t i = spans.trackBegin[track.index()]; i < spans.trackBegin[track.index() + 1]; ++i) {
         if (spans.parent[i] != session::SpanTable::kNoParent) continue;
         const base::TimeNs begin = std::max(spans.start[i], range.begin);
@@ -24,11 +24,12 @@ BesideRow besideRow(const session::Session& session, base::TrackId track, base::
     return row;
 }
 
-base::TimeRange selectedRange(const session::Session& session, const StepSelection& selection)
+// Of the steps in [rows.first, rows.second).
+base::TimeRange selectedRange(const session::Session& session, const StepSelection& selection, std::pair<size_t, size_t> rows)
 {
     base::TimeRange range;
     bool first = true;
-    for (size_t row = 0; row < session.steps().size(); ++row) {
+    for (size_t row = rows.first; row < rows.second; ++row) {
         if (!selection.hasRow(static_cast<int64_t>(row))) continue;
         const session::StepRow& step = session.steps()[row];
         range.begin = first ? step.start : std::min(range.begin, step.start);
@@ -41,13 +42,14 @@ base::TimeRange selectedRange(const session::Session& session, const StepSelecti
 std::vector<BesideRow> besideRows(const session::Session& session, const SpanFilter& filter)
 {
     std::vector<BesideRow> rows;
-    const base::TimeRange range = selectedRange(session, StepSelection(session, filter));
+    const StepSelection selection(session, filter);
+    const StepRows stepRows(session);
     const size_t tracks = session.spans().trackBegin.empty() ? 0 : session.spans().trackBegin.size() - 1;
     for (size_t t = 0; t < tracks; ++t) {
         const base::TrackId track(t);
         if (!filter.tracks.empty() && std::find(filter.tracks.begin(), filter.tracks.end(), track) == filter.tracks.end()) continue;
         if (runsSteps(session, track)) continue;
-        BesideRow row = besideRow(session, track, range);
+        BesideRow row = besideRow(session, track, selectedRange(session, selection, stepRows.of(track)));
         if (row.count > 0) rows.push_back(std::move(row));
     }
     return rows;

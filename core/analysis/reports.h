@@ -123,6 +123,7 @@ PrimitiveReport primitiveReport(const session::Session& session, const SpanFilte
 
 struct StepReportRow {
     session::StepRow step;
+    std::string group;                                       // of the file it came from
     std::array<base::TimeNs, session::kPhaseCount> phases{}; // by Phase; [none] is the time between phases
     double share = 0;                                        // of all selected steps together
     AllocationSum allocations;                               // on the host

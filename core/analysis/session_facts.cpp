@@ -24,9 +24,10 @@ std::string nameOf(const session::Session& session, const SpanTable& spans, uint
 
 int64_t qualityCount(const session::Session& session, std::string_view code)
 {
+    int64_t count = 0; // of several files each has its row
     for (const session::QualityRow& row : session.quality())
-        if (row.code == code) return row.count;
-    return 0;
+        if (row.code == code) count += row.count;
+    return count;
 }
 
 void include(std::optional<base::TimeRange>& range, TimeNs begin, TimeNs end)

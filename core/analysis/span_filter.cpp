@@ -1,6 +1,8 @@
 #include "core/analysis/span_filter.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 namespace stepscope::analysis {
 
@@ -27,8 +29,8 @@ StepSelection::StepSelection(const session::Session& session, const SpanFilter& 
     std::sort(wanted.begin(), wanted.end());
     int64_t warmup = 0, measured = 0;
     for (size_t i = 0; i < steps.size(); ++i) {
-        const int64_t index = steps[i].index;
-        if (index < filter.firstStep || index > filter.lastStep) continue;
+        const int64_t index = steps[i].index, number = steps[i].number();
+        if (number < filter.firstStep || number > filter.lastStep) continue;
         if (!wanted.empty() && !std::binary_search(wanted.begin(), wanted.end(), index)) continue;
         m_selected[i] = steps[i].warmup ? 2 : 1;
         ++(steps[i].warmup ? warmup : measured);
@@ -54,6 +56,20 @@ int64_t StepSelection::rowOf(int64_t stepIndex) const
     const auto found = std::lower_bound(steps.begin(), steps.end(), stepIndex,
         [](const session::StepRow& row, int64_t index) { return row.index < index; });
     return found != steps.end() && found->index == stepIndex ? found - steps.begin() : -1;
+}
+
+StepRows::StepRows(const session::Session& session)
+    : m_all(0, session.steps().size())
+{
+    std::map<std::string_view, std::pair<size_t, size_t>> groups; // the steps of a group stand together
+    for (size_t row = 0; row < session.steps().size(); ++row) {
+        auto& [first, second] = groups.try_emplace(session.string(session.steps()[row].group), row, row).first->second;
+        second = row + 1;
+    }
+    for (const session::Track& track : session.tracks()) {
+        const auto own = groups.find(track.group);
+        m_rows.push_back(own != groups.end() ? own->second : std::pair<size_t, size_t>());
+    }
 }
 
 bool runsSteps(const session::Session& session, base::TrackId track)

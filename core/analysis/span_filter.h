@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace stepscope::analysis {
@@ -15,7 +16,7 @@ constexpr uint32_t phaseBit(session::Phase phase) { return 1u << static_cast<uns
 
 struct SpanFilter {
     bool includeWarmup = false;
-    int64_t firstStep = 0; // StepRow.index, inclusive
+    int64_t firstStep = 0; // StepRow.number(), inclusive: of several files these steps of each
     int64_t lastStep = std::numeric_limits<int64_t>::max(); // inclusive
     std::vector<int64_t> steps;          // not empty: only these StepRow.index values
     std::vector<base::TrackId> tracks;   // empty: all tracks
@@ -48,6 +49,20 @@ private:
     int64_t m_count = 0, m_warmupLeftOut = 0;
     bool m_warmupOnly = false;
     base::TimeNs m_total = 0;
+};
+
+// The rows of Session::steps() that are about a track: all, and of several files in one session those of its group.
+class StepRows {
+public:
+    explicit StepRows(const session::Session& session);
+    std::pair<size_t, size_t> of(base::TrackId track) const // [first, second)
+    {
+        return track.index() < m_rows.size() ? m_rows[track.index()] : m_all;
+    }
+
+private:
+    std::vector<std::pair<size_t, size_t>> m_rows; // by track
+    std::pair<size_t, size_t> m_all;
 };
 
 // True for a track that runs steps (the training thread).

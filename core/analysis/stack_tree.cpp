@@ -39,7 +39,7 @@ std::vector<uint8_t> wantedLayers(const session::Session& session, const std::ve
 class Selector {
 public:
     Selector(const session::Session& session, const SampleFilter& filter, const session::SampleTable& samples, const StepSelection& steps)
-        : m_session(session), m_filter(filter), m_samples(samples), m_steps(steps), m_layers(wantedLayers(session, filter.layers))
+        : m_session(session), m_filter(filter), m_samples(samples), m_steps(steps), m_layers(wantedLayers(session, filter.layers)), m_stepRows(session)
     {
         m_allPhases = (filter.spans.phases & kAllPhases) == kAllPhases;
         m_tracks.assign(session.tracks().size() + 1, filter.spans.tracks.empty() ? 1 : 0);
@@ -70,9 +70,11 @@ private:
         if (training) return m_filter.spans.outsideSteps;
         // A helper's sample belongs to the step that runs meanwhile; samples ascend by time.
         const std::vector<session::StepRow>& steps = m_session.steps();
-        while (m_cursor < steps.size() && steps[m_cursor].start <= m_samples.time[row])
-            ++m_cursor;
-        return m_cursor == 0 ? m_filter.spans.outsideSteps : m_steps.hasRow(static_cast<int64_t>(m_cursor) - 1);
+        const auto [first, end] = m_stepRows.of(base::TrackId(m_samples.track[row]));
+        size_t& cursor = m_cursors.try_emplace(first, first).first->second;
+        while (cursor < end && steps[cursor].start <= m_samples.time[row])
+            ++cursor;
+        return cursor == first ? m_filter.spans.outsideSteps : m_steps.hasRow(static_cast<int64_t>(cursor) - 1);
     }
 
     const session::Session& m_session;
@@ -81,7 +83,8 @@ private:
     const StepSelection& m_steps;
     std::vector<uint8_t> m_layers, m_tracks, m_training;
     bool m_allPhases = true;
-    size_t m_cursor = 0;
+    StepRows m_stepRows;
+    std::map<size_t, size_t> m_cursors; // by the first row of a group's steps
 };
 
 uint32_t groupKey(const session::Session& session, const session::SampleTable& samples, size_t row, SampleGroup group)

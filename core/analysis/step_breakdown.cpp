@@ -38,13 +38,14 @@ std::vector<StepCategory> hostCategories(const session::Session& session)
 
 // Outermost spans are enough where every span counts for the same; so a range is taken only where its parent does not
 // count for the same category.
-bool collectHost(const DeviceTrace& trace, Ranges& ranges, const std::stop_token& stop)
+bool collectHost(const DeviceTrace& trace, std::vector<Ranges>& groups, const std::stop_token& stop)
 {
     const session::Session& session = trace.session();
     const session::SpanTable& spans = session.spans();
     const std::vector<StepCategory> categories = hostCategories(session);
     for (size_t track = 0; track + 1 < spans.trackBegin.size(); ++track) {
         if (session.tracks()[track].kind != session::TrackKind::thread) continue;
+        Ranges& ranges = groups[trace.groupOfTrack(track)];
         for (size_t row = spans.trackBegin[track]; row < spans.trackBegin[track + 1]; ++row) {
             if ((row & 0xfffff) == 0 && stop.stop_requested()) return false;
             const uint32_t label = spans.label[row];
@@ -79,21 +80,23 @@ std::string_view stepCategoryName(StepCategory category)
 
 StepBreakdown stepBreakdown(const DeviceTrace& trace, std::stop_token stop)
 {
-    Ranges ranges;
+    // A step is about the work of its own file.
+    std::vector<Ranges> ranges(trace.groupCount());
     for (const DeviceActivity& activity : trace.activities())
         if (activity.deviceClass != DeviceClass::wait)
-            ranges[index(deviceCategory(activity))].push_back({activity.begin, activity.end});
+            ranges[trace.groupOf(activity.row)][index(deviceCategory(activity))].push_back({activity.begin, activity.end});
     StepBreakdown report;
     if (!collectHost(trace, ranges, stop)) return report;
-    std::array<IntervalSet, kStepCategoryCount> sets;
-    for (size_t c = 0; c < kStepCategoryCount; ++c)
-        sets[c] = IntervalSet(std::move(ranges[c]));
+    std::vector<std::array<IntervalSet, kStepCategoryCount>> sets(ranges.size() + 1); // the last has nothing
+    for (size_t g = 0; g < ranges.size(); ++g)
+        for (size_t c = 0; c < kStepCategoryCount; ++c)
+            sets[g][c] = IntervalSet(std::move(ranges[g][c]));
     for (const session::StepRow& step : trace.steps()) {
-        StepBreakdownRow row{step, {}};
+        StepBreakdownRow row{step, {}, std::string(trace.session().string(step.group))};
         const TimeRange range{step.start, step.start + step.duration};
         IntervalSet left({range});
         for (size_t c = 0; c < index(StepCategory::other); ++c) {
-            const IntervalSet inside = sets[c].clipped(range);
+            const IntervalSet inside = sets[trace.groupOfStep(step)][c].clipped(range);
             row.times[c] = left.intersected(inside).length();
             left = left.without(inside);
         }

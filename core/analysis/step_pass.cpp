@@ -1,16 +1,23 @@
 #include "core/analysis/step_pass.h"
 
+#include <set>
+#include <string_view>
+
 namespace stepscope::analysis {
 
-base::TrackId stepTrack(const session::Session& session, const SpanFilter& filter)
+std::vector<base::TrackId> stepTracks(const session::Session& session, const SpanFilter& filter)
 {
+    std::vector<base::TrackId> found;
+    std::set<std::string_view> groups;
     const size_t tracks = session.spans().trackBegin.empty() ? 0 : session.spans().trackBegin.size() - 1;
     for (size_t t = 0; t < tracks; ++t) {
         const base::TrackId track(t);
         const bool allowed = filter.tracks.empty() || std::find(filter.tracks.begin(), filter.tracks.end(), track) != filter.tracks.end();
-        if (allowed && runsSteps(session, track)) return track;
+        if (!allowed || groups.count(session.tracks()[t].group) != 0 || !runsSteps(session, track)) continue;
+        groups.insert(session.tracks()[t].group);
+        found.push_back(track);
     }
-    return {};
+    return found;
 }
 
 RowTime Series::finish(int64_t steps, base::TimeNs all)

@@ -14,8 +14,8 @@
 
 namespace stepscope::analysis {
 
-// The track the reports follow: the first one that runs steps and that the filter allows; none when there is none.
-base::TrackId stepTrack(const session::Session& session, const SpanFilter& filter);
+// The tracks the reports follow: of every group the first one that runs steps and that the filter allows.
+std::vector<base::TrackId> stepTracks(const session::Session& session, const SpanFilter& filter);
 
 // Sums per step of one row; steps that are not in it count as 0.
 class Series {
@@ -87,8 +87,8 @@ bool StepPass::run(size_t keys, Key key, Row row, const std::function<void(const
 {
     m_sums.assign(keys, 0);
     m_isTouched.assign(keys, 0);
-    const base::TrackId track = stepTrack(m_session, m_filter);
-    if (track.valid()) {
+    // Steps stand in the order of their groups, as tracks do.
+    for (const base::TrackId track : stepTracks(m_session, m_filter)) {
         const session::SpanTable& spans = m_session.spans();
         const size_t begin = spans.trackBegin[track.index()], end = spans.trackBegin[track.index() + 1];
         const auto unknown = static_cast<uint32_t>(m_labels.size() - 1);

@@ -71,6 +71,7 @@ StepReport stepReport(const session::Session& session, const SpanFilter& filter,
             StepReportRow row;
             row.step = session.steps()[step.row];
             row.disturbed = disturbed[step.row] != 0;
+            row.group = session.string(row.step.group);
             rows.push_back(step.row);
             for (const uint32_t key : step.touched)
                 row.phases[key] = step.sums[key];

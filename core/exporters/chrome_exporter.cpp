@@ -2,6 +2,7 @@
 
 #include "core/exporters/output_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -96,7 +97,22 @@ private:
     std::string nameOf(const session::Label& label, int32_t step) const
     {
         const bool own = label.kind == session::SpanKind::step && step >= 0 && m_session.environmentValue("import.format").empty();
-        return own && !m_session.steps().empty() ? fmt::format("ProfilerStep#{}", step) : std::string(m_session.string(label.name));
+        return own && !m_session.steps().empty() ? fmt::format("ProfilerStep#{}", step - stepShift(step)) : std::string(m_session.string(label.name));
+    }
+
+    // What StepRow::index has above the step's own number.
+    int64_t stepShift(int64_t index) const
+    {
+        const std::vector<session::StepRow>& steps = m_session.steps();
+        const auto at = std::lower_bound(steps.begin(), steps.end(), index, [](const session::StepRow& row, int64_t i) { return row.index < i; });
+        return at != steps.end() && at->index == index ? at->indexShift : 0;
+    }
+
+    const Ids& firstOf(std::string_view group) const
+    {
+        for (size_t i = 0; i < m_ids.size(); ++i)
+            if (m_session.tracks()[i].group == group) return m_ids[i];
+        return m_ids[0];
     }
 
     // Where no span stands for a step.
@@ -107,7 +123,8 @@ private:
         if (m_ids.empty()) return;
         for (const session::StepRow& step : m_session.steps())
             event(fmt::format(R"({{"ph":"X","name":"ProfilerStep#{}","cat":"user_annotation","pid":{},"tid":{},"ts":{},"dur":{}}})",
-                              step.index, m_ids[0].process, m_ids[0].thread, microseconds(step.start),
+                              step.number(), firstOf(m_session.string(step.group)).process,
+                              firstOf(m_session.string(step.group)).thread, microseconds(step.start),
                               microseconds(step.duration)));
     }
 

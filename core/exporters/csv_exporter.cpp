@@ -82,12 +82,13 @@ private:
     {
         return file("steps",
                     "step,epoch,warmup,start_ns,duration_ns,samples,loss,thread_involuntary_switches,thread_minor_"
-                    "faults,thread_major_faults",
+                    "faults,thread_major_faults,group,number",
                     [&](OutputFile& out) {
                         for (const session::StepRow& row : m_session.steps())
                             out.write(line(row.index, int64_t{row.epoch}, int64_t{row.warmup}, row.start, row.duration,
                                            int64_t{row.samples}, row.loss, int64_t{row.threadInvoluntarySwitches},
-                                           int64_t{row.threadMinorFaults}, int64_t{row.threadMajorFaults}));
+                                           int64_t{row.threadMinorFaults}, int64_t{row.threadMajorFaults},
+                                           string(row.group), row.number()));
                     });
     }
 

@@ -100,9 +100,9 @@ private:
                  at = m_session.stacks()[at.index()].parent)
                 if (const session::FrameId frame = m_session.stacks()[at.index()].frame; frame.valid())
                     locations.push_back(locationOf(frame));
-            const std::string_view thread = threads && key.track < m_session.tracks().size()
-                ? std::string_view(m_session.tracks()[key.track].name)
-                : std::string_view();
+            const std::string thread = threads && key.track < m_session.tracks().size()
+                ? session::trackTitle(m_session.tracks()[key.track])
+                : std::string();
             const std::string_view label = key.label < m_session.labels().size()
                 ? m_session.string(m_session.labels()[key.label].name)
                 : std::string_view();

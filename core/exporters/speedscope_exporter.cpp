@@ -73,7 +73,7 @@ private:
         for (const auto& [track, list] : rows) {
             if (stop.stop_requested()) return false;
             if (series.isDefault && m_active < 0) m_active = m_profiles;
-            std::string name = track < m_session.tracks().size() ? m_session.tracks()[track].name : std::string();
+            std::string name = track < m_session.tracks().size() ? session::trackTitle(m_session.tracks()[track]) : std::string();
             if (m_session.series().size() > 1 || name.empty()) name += (name.empty() ? "" : ", ") + series.name;
             int64_t total = 0;
             for (const size_t row : list)
@@ -126,7 +126,7 @@ private:
         for (size_t row = begin; row < end; ++row)
             last = std::max(last, spans.end(row));
         const session::Track& row = m_session.tracks()[track];
-        beginProfile("evented", row.lane > 0 ? fmt::format("{} (lane {})", row.name, row.lane) : row.name,
+        beginProfile("evented", row.lane > 0 ? fmt::format("{} (lane {})", session::trackTitle(row), row.lane) : session::trackTitle(row),
                      "nanoseconds", spans.start[begin], last);
         m_file.write(",\"events\":[");
         bool first = true;

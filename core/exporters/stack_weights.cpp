@@ -62,10 +62,11 @@ StackWeights spanWeights(const session::Session& session)
     };
     std::vector<uint32_t> nodeOf(spans.size());
     for (size_t t = 0; t + 1 < spans.trackBegin.size(); ++t) {
-        // Tracks are told apart by their name where there are several.
-        const uint32_t root = used > 1 && spans.trackBegin[t] < spans.trackBegin[t + 1]
-            ? node(StackWeights::kNone, session.tracks()[t].name)
-            : StackWeights::kNone;
+        // Tracks are told apart by their name where there are several, and by the file they came from.
+        const session::Track& track = session.tracks()[t];
+        const bool named = used > 1 && spans.trackBegin[t] < spans.trackBegin[t + 1];
+        const uint32_t group = named && !track.group.empty() ? node(StackWeights::kNone, track.group) : StackWeights::kNone;
+        const uint32_t root = named ? node(group, track.name) : StackWeights::kNone;
         for (size_t row = spans.trackBegin[t]; row < spans.trackBegin[t + 1]; ++row) {
             const uint32_t parent = spans.parent[row];
             nodeOf[row] = node(parent == session::SpanTable::kNoParent ? root : nodeOf[parent],

@@ -328,6 +328,7 @@ Imported ChromeTrace::finish(const Input& input, std::string_view format, TraceT
     closeOpenSpans();
     takeProfiles();
     m_origin = m_first.value_or(0);
+    if (m_options.clockOffset < kTimeLimit && m_options.clockOffset > -kTimeLimit) m_origin -= m_options.clockOffset; // both are within the limit
     addSamples();
     addProfiles();
     addTracks();

@@ -37,6 +37,8 @@ std::unique_ptr<TableSource> makeStepBreakdownTable(const analysis::StepBreakdow
 {
     using analysis::StepCategory;
     auto table = std::make_unique<MemoryTable>();
+    const bool grouped = std::any_of(report.rows.begin(), report.rows.end(), [](const auto& row) { return !row.group.empty(); });
+    if (grouped) table->addColumn(CellFormat::text, "group", "File", "Of several files that are open together");
     table->addColumn(CellFormat::count, "step", "Step", "Number of the step");
     table->addColumn(CellFormat::microseconds, "duration_us", "Duration", "From the begin to the end of the step");
     std::vector<size_t> shown;
@@ -50,20 +52,30 @@ std::unique_ptr<TableSource> makeStepBreakdownTable(const analysis::StepBreakdow
     table->addColumn(CellFormat::text, "note", "Note", "");
     for (const analysis::StepBreakdownRow& row : report.rows) {
         TableRow out;
-        out.numbers = {number(row.step.index), us(row.step.duration)};
+        out.numbers = {number(row.step.number()), us(row.step.duration)};
         for (const size_t c : shown)
             out.numbers.push_back(us(row.times[c]));
-        out.texts = {row.step.warmup ? "warm-up" : ""};
+        if (grouped) out.texts.push_back(row.group);
+        out.texts.emplace_back(row.step.warmup ? "warm-up" : "");
         out.colour = ColourClass::step;
         table->addRow(std::move(out));
     }
-    if (!report.rows.empty()) {
-        const auto steps = static_cast<double>(report.rows.size());
+    // One average per file, below all steps.
+    for (size_t first = 0, end = 0; first < report.rows.size(); first = end) {
+        TimeNs duration = 0;
+        analysis::CategoryTimes total{};
+        for (end = first; end < report.rows.size() && report.rows[end].group == report.rows[first].group; ++end) {
+            duration += report.rows[end].step.duration;
+            for (const size_t c : shown)
+                total[c] += report.rows[end].times[c];
+        }
+        const auto steps = static_cast<double>(end - first);
         TableRow mean;
-        mean.numbers = {kEmptyCell, us(report.duration) / steps};
+        mean.numbers = {kEmptyCell, us(duration) / steps};
         for (const size_t c : shown)
-            mean.numbers.push_back(us(report.total[c]) / steps);
-        mean.texts = {"average"};
+            mean.numbers.push_back(us(total[c]) / steps);
+        if (grouped) mean.texts.push_back(report.rows[first].group);
+        mean.texts.emplace_back("average");
         mean.subdued = true;
         table->addRow(std::move(mean));
     }
@@ -267,7 +279,7 @@ std::span<const DeviceReportKind> deviceReportKinds()
 {
     static const std::vector<DeviceReportKind> kKinds = {
         {"step", "Steps", "What every instant of a step went to: Kernel before Memcpy, Memset, Communication, Runtime, DataLoader and CPU.",
-         {"step", "duration_us", "Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other", "note"}},
+         {"step", "group", "duration_us", "Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other", "note"}},
         {"operator", "Operators", "Operators of the framework with their time on the host and on devices.",
          {"name", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "calls"}},
         {"kernel", "Kernels", "Every kernel with its calls and durations.", {"name", "total_us", "share", "calls", "mean_us", "max_us", "min_us"}},

@@ -262,11 +262,13 @@ std::unique_ptr<TableSource> makeStepTable(analysis::StepReport report)
 {
     using session::Phase;
     auto table = std::make_unique<MemoryTable>();
-    table->addColumn(CellFormat::count, "step", "Step", "Number of the step, from 0");
     // Of imported traces only the times are known.
     const auto some = [&report](auto has) {
         return std::any_of(report.rows.begin(), report.rows.end(), [&](const analysis::StepReportRow& row) { return has(row.step); });
     };
+    const bool grouped = some([](const session::StepRow& step) { return step.group.valid(); });
+    if (grouped) table->addColumn(CellFormat::text, "group", "File", "Of several files that are open together");
+    table->addColumn(CellFormat::count, "step", "Step", "Number of the step, from 0");
     const bool counted = some([](const session::StepRow& step) { return step.samples > 0 || step.epoch > 0 || step.disturbed(); });
     const bool lossKnown = some([](const session::StepRow& step) { return !std::isnan(step.loss); });
     if (counted) table->addColumn(CellFormat::count, "epoch", "Epoch", "From 0");
@@ -297,7 +299,7 @@ std::unique_ptr<TableSource> makeStepTable(analysis::StepReport report)
     for (const analysis::StepReportRow& row : report.rows) {
         const session::StepRow& step = row.step;
         TableRow out;
-        out.numbers = {static_cast<double>(step.index)};
+        out.numbers = {static_cast<double>(step.number())};
         if (counted) out.numbers.push_back(step.epoch);
         out.numbers.insert(out.numbers.end(), {static_cast<double>(step.duration), row.share});
         for (const size_t phase : shown)
@@ -308,7 +310,8 @@ std::unique_ptr<TableSource> makeStepTable(analysis::StepReport report)
             out.numbers.insert(out.numbers.end(), {static_cast<double>(step.samples), static_cast<double>(step.threadInvoluntarySwitches),
                 static_cast<double>(step.threadMinorFaults + step.threadMajorFaults)});
         addAllocationCells(out, report.allocationsCounted, row.allocations, 1);
-        out.texts = {step.warmup ? (row.disturbed ? "warm-up, disturbed" : "warm-up") : row.disturbed ? "disturbed" : ""};
+        if (grouped) out.texts.push_back(row.group);
+        out.texts.emplace_back(step.warmup ? (row.disturbed ? "warm-up, disturbed" : "warm-up") : row.disturbed ? "disturbed" : "");
         out.colour = ColourClass::step;
         out.emphasised = row.disturbed;
         out.subdued = step.warmup;

@@ -78,6 +78,13 @@ private:
         if (m_session.details().isUnfinished(m_spans.detailOf(m_row))) add("end", "not in the file: closed where the trace ends");
     }
 
+    int64_t stepNumber(int64_t index) const // as its file has it
+    {
+        for (const session::StepRow& step : m_session.steps())
+            if (step.index == index) return step.number();
+        return index;
+    }
+
     void addPlace()
     {
         if (const session::Label* label = labelOf(m_row)) {
@@ -93,7 +100,7 @@ private:
             if (!track.group.empty()) text += fmt::format(" ({})", track.group);
             add(track.kind == session::TrackKind::stream ? "stream" : "thread", text);
         }
-        if (m_spans.step[m_row] >= 0) add("step", fmt::format("{}", m_spans.step[m_row]));
+        if (m_spans.step[m_row] >= 0) add("step", fmt::format("{}", stepNumber(m_spans.step[m_row])));
     }
 
     void addWork(const session::DeviceWork& work)

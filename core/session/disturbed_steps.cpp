@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace stepscope::session {
 
@@ -45,11 +46,16 @@ double longestCalmStep(const std::vector<StepRow>& steps)
 
 std::vector<uint8_t> disturbedSteps(const std::vector<StepRow>& steps)
 {
-    const double limit = longestCalmStep(steps);
+    std::map<uint32_t, std::vector<StepRow>> groups;
+    for (const StepRow& step : steps)
+        groups[step.group.value].push_back(step);
+    std::map<uint32_t, double> limits;
+    for (const auto& [group, own] : groups)
+        limits[group] = longestCalmStep(own);
     std::vector<uint8_t> marks;
     marks.reserve(steps.size());
     for (const StepRow& step : steps)
-        marks.push_back(interfered(step) && static_cast<double>(step.duration) > limit ? 1 : 0);
+        marks.push_back(interfered(step) && static_cast<double>(step.duration) > limits[step.group.value] ? 1 : 0);
     return marks;
 }
 

@@ -16,7 +16,7 @@ namespace stepscope::session {
 // unless there are no others. Where fewer than half of the steps and fewer than five are calm, the limit is that of all.
 double longestCalmStep(const std::vector<StepRow>& steps); // the limit; 0 without steps
 
-// Per row of `steps`: 1 when it was disturbed.
+// Per row of `steps`: 1 when it was disturbed, as compared with the steps of its own file (StepRow::group).
 std::vector<uint8_t> disturbedSteps(const std::vector<StepRow>& steps);
 
 } // namespace stepscope::session

@@ -76,4 +76,9 @@ bool isReferenceImplementation(std::string_view name)
     return false;
 }
 
+std::string trackTitle(const Track& track)
+{
+    return track.group.empty() || track.group == track.name ? track.name : track.group + ": " + track.name;
+}
+
 } // namespace stepscope::session

@@ -18,9 +18,17 @@ void completeColumns(LoadedColumns& columns, const SessionTables& tables)
     if (columns.samples.size() < tables.series.size()) columns.samples.resize(tables.series.size());
 }
 
+std::vector<std::string> titlesOf(const std::vector<Track>& tracks)
+{
+    std::vector<std::string> titles;
+    for (const Track& track : tracks)
+        titles.push_back(trackTitle(track));
+    return titles;
+}
+
 } // namespace
 
-Session::Session(SessionTables tables, LoadedColumns columns) : m_tables(std::move(tables))
+Session::Session(SessionTables tables, LoadedColumns columns) : m_tables(std::move(tables)), m_trackTitles(titlesOf(m_tables.tracks))
 {
     m_tables.spanCount = columns.spans.size();
     m_tables.sampleCount = 0;
@@ -30,13 +38,19 @@ Session::Session(SessionTables tables, LoadedColumns columns) : m_tables(std::mo
     m_columns = std::move(columns);
 }
 
-Session::Session(SessionTables tables, ColumnLoader loader) : m_tables(std::move(tables)), m_loader(std::move(loader))
+Session::Session(SessionTables tables, ColumnLoader loader)
+    : m_tables(std::move(tables)), m_trackTitles(titlesOf(m_tables.tracks)), m_loader(std::move(loader))
 {
 }
 
 std::string_view Session::string(StringId id) const
 {
     return id.index() < m_tables.strings.size() ? std::string_view(m_tables.strings[id.index()]) : std::string_view();
+}
+
+std::string_view Session::trackTitle(TrackId id) const
+{
+    return id.index() < m_trackTitles.size() ? std::string_view(m_trackTitles[id.index()]) : std::string_view();
 }
 
 std::string_view Session::environmentValue(std::string_view key) const

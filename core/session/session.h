@@ -77,6 +77,7 @@ public:
     uint64_t sampleCount() const { return m_tables.sampleCount; }
 
     std::string_view string(StringId id) const;              // "" for an invalid id
+    std::string_view trackTitle(TrackId id) const;           // see trackTitle(const Track&); "" for an invalid id
     std::string_view environmentValue(std::string_view key) const; // "" when absent
 
     const SpanTable& spans() const { return columns().spans; }
@@ -90,6 +91,7 @@ private:
     const LoadedColumns& columns() const;
 
     SessionTables m_tables;
+    std::vector<std::string> m_trackTitles;
     mutable std::once_flag m_once;
     mutable ColumnLoader m_loader;
     mutable std::optional<LoadedColumns> m_columns;

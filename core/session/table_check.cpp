@@ -44,6 +44,8 @@ void repairTables(SessionTables& tables)
         keepBelow(primitive.layer, tables.layers.size(), repaired);
         keepKnown(primitive.phase, kPhaseCount, repaired);
     }
+    for (StepRow& step : tables.steps)
+        keepBelow(step.group, tables.strings.size(), repaired);
     for (Track& track : tables.tracks)
         keepKnown(track.kind, kTrackKindCount, repaired);
     for (SeriesRow& series : tables.series)

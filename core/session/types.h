@@ -115,6 +115,9 @@ struct Track {
     int32_t sortIndex = 0; // lower first, then in table order
 };
 
+// Name with the group before it, where there is one: "rank 1: training".
+std::string trackTitle(const Track& track);
+
 // What a frame is, for its colour and for filters. Bits are written to files: append only.
 enum FrameFlag : uint32_t {
     kSlowPath = 1u << 0,      // reference code, reorders the library put in, creation within a warm step
@@ -176,7 +179,7 @@ struct SeriesRow {
 };
 
 struct StepRow {
-    int64_t index = 0; // 0-based number of the step since the start of training
+    int64_t index = 0; // 0-based number of the step since the start of training; unique in the session
     int32_t epoch = 0; // 0-based
     bool warmup = false; // left out of statistics
     TimeNs start = 0;
@@ -189,7 +192,12 @@ struct StepRow {
     int32_t threadMajorFaults = 0;
     int32_t processInvoluntarySwitches = 0;
     int32_t processMinorFaults = 0;
+    // Of several files that are one session: the group of the tracks that ran the step, and what was added to the
+    // number of the file so that no two steps share one.
+    StringId group;
+    int64_t indexShift = 0;
 
+    int64_t number() const { return index - indexShift; } // as the user knows it
     // A step is disturbed when the system interfered with the training thread.
     bool disturbed() const { return threadInvoluntarySwitches > 0 || threadMinorFaults > 0 || threadMajorFaults > 0; }
 };
@@ -207,6 +215,7 @@ struct LayerRow {
     int64_t backwardFlop = 0;
     int64_t forwardBytes = 0;   // minimum memory traffic: inputs + parameters + outputs, float32
     int64_t backwardBytes = 0;
+    friend bool operator==(const LayerRow&, const LayerRow&) = default;
 };
 
 struct PrimitiveRow {
@@ -220,6 +229,7 @@ struct PrimitiveRow {
     int64_t bytes = 0; // per execution, inputs + outputs
     int32_t threads = 1;
     uint32_t flags = 0; // PrimitiveFlag
+    friend bool operator==(const PrimitiveRow&, const PrimitiveRow&) = default;
 };
 
 struct CounterRow {

@@ -27,7 +27,8 @@ CREATE TABLE label(id INTEGER PRIMARY KEY, name TEXT, kind TEXT, phase TEXT, lay
     category TEXT);
 CREATE TABLE step(step INTEGER, epoch INTEGER, warmup INTEGER, start_ns INTEGER, duration_ns INTEGER, samples INTEGER,
     loss REAL, disturbed INTEGER, thread_involuntary_switches INTEGER, thread_minor_faults INTEGER,
-    thread_major_faults INTEGER, process_involuntary_switches INTEGER, process_minor_faults INTEGER);
+    thread_major_faults INTEGER, process_involuntary_switches INTEGER, process_minor_faults INTEGER, group_name TEXT,
+    number INTEGER);
 CREATE TABLE counter(id INTEGER PRIMARY KEY, name TEXT, unit TEXT);
 CREATE TABLE counter_sample(counter_id INTEGER, time_ns INTEGER, value REAL);
 CREATE TABLE environment(key TEXT, value TEXT);
@@ -172,13 +173,13 @@ base::Status writeLayers(Database& db, const session::Session& session)
 base::Status writeSteps(Database& db, const session::Session& session)
 {
     const std::vector<uint8_t> disturbed = session::disturbedSteps(session.steps());
-    return insertAll(db, "INSERT INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)", session.steps(),
-                     [&disturbed](Statement& s, const session::StepRow& row, int64_t id) {
+    return insertAll(db, "INSERT INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", session.steps(),
+                     [&](Statement& s, const session::StepRow& row, int64_t id) {
                          s.bindAll(row.index, int64_t{row.epoch}, int64_t{row.warmup}, row.start, row.duration,
                                    int64_t{row.samples}, row.loss, int64_t{disturbed[static_cast<size_t>(id)]},
                                    int64_t{row.threadInvoluntarySwitches}, int64_t{row.threadMinorFaults},
                                    int64_t{row.threadMajorFaults}, int64_t{row.processInvoluntarySwitches},
-                                   int64_t{row.processMinorFaults});
+                                   int64_t{row.processMinorFaults}, session.string(row.group), row.number());
                      });
 }
 

@@ -22,7 +22,8 @@ CREATE TABLE quality(id INTEGER PRIMARY KEY, code TEXT NOT NULL, count INTEGER, 
     places TEXT NOT NULL DEFAULT '');
 CREATE TABLE steps(id INTEGER PRIMARY KEY, step INTEGER NOT NULL, epoch INTEGER, warmup INTEGER, start_ns INTEGER,
     duration_ns INTEGER, samples INTEGER, loss REAL, thread_involuntary_switches INTEGER, thread_minor_faults INTEGER,
-    thread_major_faults INTEGER, process_involuntary_switches INTEGER, process_minor_faults INTEGER);
+    thread_major_faults INTEGER, process_involuntary_switches INTEGER, process_minor_faults INTEGER,
+    group_text INTEGER, index_shift INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE span_chunks(id INTEGER PRIMARY KEY, track INTEGER NOT NULL, rows INTEGER NOT NULL, first_ns INTEGER,
     last_ns INTEGER, start BLOB, duration BLOB, label BLOB, step BLOB);
 CREATE TABLE counter_chunks(id INTEGER PRIMARY KEY, counter INTEGER NOT NULL, rows INTEGER NOT NULL, time BLOB,

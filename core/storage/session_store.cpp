@@ -78,7 +78,7 @@ base::Status SessionStore::prepare()
         int columns;
     } kInserts[kTables] = {{"meta", 2},    {"strings", 2},      {"tracks", 10},     {"labels", 7},
                            {"layers", 13}, {"primitives", 11},  {"counters", 3},    {"environment", 3},
-                           {"quality", 5}, {"steps", 13},       {"span_chunks", 9}, {"counter_chunks", 5},
+                           {"quality", 5}, {"steps", 15},       {"span_chunks", 9}, {"counter_chunks", 5},
                            {"frames", 8},  {"stack_chunks", 4}, {"series", 6},      {"sample_chunks", 11}};
     for (int i = 0; i < kTables; ++i) {
         std::string sql = fmt::format("INSERT OR REPLACE INTO {} VALUES(?", kInserts[i].table);
@@ -152,7 +152,7 @@ void SessionStore::addStep(const session::StepRow& step)
 {
     add(steps, m_nextId[steps]++, step.index, step.epoch, step.warmup ? 1 : 0, step.start, step.duration, step.samples,
         step.loss, step.threadInvoluntarySwitches, step.threadMinorFaults, step.threadMajorFaults,
-        step.processInvoluntarySwitches, step.processMinorFaults);
+        step.processInvoluntarySwitches, step.processMinorFaults, reference(step.group), step.indexShift);
     m_bytesSinceCommit += 64;
 }
 

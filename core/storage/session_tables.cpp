@@ -153,12 +153,12 @@ void readLayers(TableReader& reader, session::SessionTables& out)
                  });
 }
 
-void readSteps(TableReader& reader, session::SessionTables& out)
+void readSteps(TableReader& reader, Database& database, session::SessionTables& out)
 {
-    reader.table("steps",
-                 "step, epoch, warmup, start_ns, duration_ns, samples, loss, thread_involuntary_switches, "
-                 "thread_minor_faults, thread_major_faults, process_involuntary_switches, process_minor_faults",
-                 false, out.steps, [](const Statement& r) {
+    std::string columns = "step, epoch, warmup, start_ns, duration_ns, samples, loss, thread_involuntary_switches, "
+                          "thread_minor_faults, thread_major_faults, process_involuntary_switches, process_minor_faults";
+    columns += hasColumn(database, "steps", "group_text") ? ", group_text, index_shift" : ", NULL, 0";
+    reader.table("steps", columns.c_str(), false, out.steps, [](const Statement& r) {
                      session::StepRow row;
                      row.index = r.integer(1);
                      row.epoch = narrow(r.integer(2));
@@ -172,6 +172,8 @@ void readSteps(TableReader& reader, session::SessionTables& out)
                      row.threadMajorFaults = narrow(r.integer(10));
                      row.processInvoluntarySwitches = narrow(r.integer(11));
                      row.processMinorFaults = narrow(r.integer(12));
+                     row.group = optionalId<base::StringId>(r, 13);
+                     row.indexShift = r.integer(14);
                      return row;
                  });
 }
@@ -232,7 +234,7 @@ base::Result<session::SessionTables> readTables(Database& database)
     readNames(reader, database, out);
     readFrames(reader, database, out);
     readLayers(reader, out);
-    readSteps(reader, out);
+    readSteps(reader, database, out);
     if (reader.cancelled()) return base::fail(base::ErrorCode::cancelled, "cancelled");
     out.modelText = readMetaText(database, "model_text");
     out.quality.insert(out.quality.end(), reader.quality().begin(), reader.quality().end());

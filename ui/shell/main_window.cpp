@@ -162,7 +162,7 @@ void MainWindow::setupActions()
     m_openAction = new QAction(tr("&Open …"), this);
     m_openAction->setShortcut(QKeySequence::Open);
     m_openAction->setToolTip(tr("Open a session, a model or a trace of another tool (Ctrl+O)"));
-    connect(m_openAction, &QAction::triggered, this, [this] { askForFile(QFileInfo(m_workbench.path()).absolutePath()); });
+    connect(m_openAction, &QAction::triggered, this, [this] { askForFile(QFileInfo(m_workbench.files().value(0)).absolutePath()); });
     m_saveAction = new QAction(tr("&Save As …"), this);
     m_saveAction->setShortcuts({QKeySequence::Save, QKeySequence::SaveAs});
     m_saveAction->setToolTip(tr("Save the session to a file (Ctrl+S)"));
@@ -248,9 +248,9 @@ void MainWindow::setupConnections()
         m_messages->showError(tr("%1 was not opened").arg(QFileInfo(path).fileName()), error);
         m_messages->offer(tr("Open a Part …"), [this, path] { askForPart(path); });
     });
-    connect(&m_workbench, &state::Workbench::openingCancelled, this, [this](const QString& path) {
-        m_messages->showNotice(tr("%1 was not opened: cancelled").arg(QFileInfo(path).fileName()));
-        m_messages->offer(tr("Open a Part …"), [this, path] { askForPart(path); });
+    connect(&m_workbench, &state::Workbench::openingCancelled, this, [this](const QStringList& files) {
+        m_messages->showNotice(tr("%1 was not opened: cancelled").arg(state::Workbench::namesOf(files)));
+        if (files.size() == 1) m_messages->offer(tr("Open a Part …"), [this, path = files.front()] { askForPart(path); });
     });
     connect(&m_workbench, &state::Workbench::sessionChanged, this, [this] {
         if (m_workbench.session() != nullptr) m_messages->hide();
@@ -341,18 +341,18 @@ void MainWindow::updateTitle()
     m_saveAction->setEnabled(open);
     m_closeAction->setEnabled(open);
     QString name;
-    if (open) name = m_workbench.path().isEmpty() ? tr("session") : QFileInfo(m_workbench.path()).completeBaseName();
+    if (open) name = m_workbench.title().isEmpty() ? tr("session") : m_workbench.title();
     if (m_workbench.unsaved()) name += tr(" (not saved yet)");
     setWindowTitle(name.isEmpty() ? tr("Stepscope") : tr("%1 – Stepscope").arg(name));
 }
 
 void MainWindow::askForFile(const QString& directory)
 {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open a session, a trace or a model"), directory,
+    const QStringList files = QFileDialog::getOpenFileNames(this, tr("Open a session, a trace or a model, or several files as one session"), directory,
                                                       tr("All files (*);;Sessions (*.stepscope);;Models (*.jl);;"
                                                          "Traces (*.json *.json.gz *.json.zst *.sqlite *.data);;"
                                                          "Profiles (*.pb *.pb.gz *.folded *.cpuprofile *.jlprof *.perf)"));
-    if (!path.isEmpty()) m_workbench.open(path);
+    m_workbench.openTogether(files);
 }
 
 void MainWindow::askForPart(const QString& wanted)
@@ -376,7 +376,7 @@ void MainWindow::askForPart(const QString& wanted)
 void MainWindow::askWhereToSave()
 {
     if (m_workbench.session() == nullptr) return;
-    const QString suggestion = sessionName(m_workbench.path());
+    const QString suggestion = sessionName(m_workbench.files().value(0));
     QString path = QFileDialog::getSaveFileName(this, tr("Save the session"), suggestion, tr("Sessions (*.stepscope)"));
     if (path.isEmpty()) return;
     if (QFileInfo(path).suffix().isEmpty()) path += QStringLiteral(".stepscope");
@@ -403,7 +403,7 @@ void MainWindow::tellWhatIsMissing()
 {
     if (m_workbench.showsFirstPart()) {
         m_messages->showNotice(tr("This is the first part; the rest is being read"));
-        m_messages->offer(tr("Open a Part …"), [this, path = m_workbench.path()] { askForPart(path); });
+        if (const QString path = m_workbench.path(); !path.isEmpty()) m_messages->offer(tr("Open a Part …"), [this, path] { askForPart(path); });
         return;
     }
     QStringList missing;
@@ -415,7 +415,7 @@ void MainWindow::tellWhatIsMissing()
     }
     if (missing.isEmpty()) return;
     m_lasting->showWarning(missing.join(QLatin1Char('\n')));
-    if (part) m_lasting->offer(tr("Another Part …"), [this, path = m_workbench.path()] { askForPart(path); });
+    if (part && !m_workbench.path().isEmpty()) m_lasting->offer(tr("Another Part …"), [this, path = m_workbench.path()] { askForPart(path); });
 }
 
 void MainWindow::showQuality()
@@ -487,8 +487,7 @@ void MainWindow::dropEvent(QDropEvent* event)
     const QStringList files = localFiles(event->mimeData());
     if (files.isEmpty()) return;
     event->acceptProposedAction();
-    if (files.size() > 1) m_messages->showNotice(tr("Only the first of %1 files is opened").arg(files.size()));
-    m_workbench.open(files.first());
+    m_workbench.openTogether(files);
 }
 
 } // namespace stepscope::shell

@@ -22,10 +22,12 @@ namespace stepscope::state {
 
 struct Services {
     std::function<base::Result<session::SessionPtr>(const std::string& path, std::stop_token, const base::Progress&)> openSession;
+    // Several files as one session; all or nothing. May be empty where one file is all that can be opened.
+    std::function<base::Result<session::SessionPtr>(const std::vector<std::string>& paths, std::stop_token, const base::Progress&)> openTogether;
     // The first part of a large trace, null for files that need none. May be empty.
     std::function<base::Result<session::SessionPtr>(const std::string& path, std::stop_token)> openFirstPart;
-    // Why the memory of this machine will not bear the whole file; null when it will. May be empty.
-    std::function<std::optional<base::Error>(const std::string& path)> tooLarge;
+    // Why the memory of this machine will not bear the whole files; null when it will. May be empty.
+    std::function<std::optional<base::Error>(const std::vector<std::string>& paths)> tooLarge;
     // Only a range of time or some steps of a trace. May be empty.
     std::function<base::Result<session::SessionPtr>(const std::string& path, const importers::ImportOptions& part, std::stop_token,
                                                     const base::Progress&)>

@@ -13,6 +13,7 @@
 
 #include <QObject>
 #include <QString>
+#include <QStringList>
 
 #include <functional>
 #include <optional>
@@ -45,11 +46,13 @@ public:
     void openWhole(const QString& path);
     // Only a part of a trace.
     void openPart(const QString& path, const importers::ImportOptions& part);
+    // Several files become one session, with a group of tracks each. One of them that cannot be read is a failure of all.
+    void openTogether(const QStringList& paths);
     void cancelOpening();
     bool opening() const { return m_openSlot.busy(); }
     // What is shown is the first part of a trace that is still being read.
     bool showsFirstPart() const { return m_firstPart; }
-    QString openingPath() const { return opening() ? m_openingPath : QString(); }
+    QStringList openingFiles() const { return opening() ? m_openingFiles : QStringList(); }
     // Shows a session that is already in memory; `path` may be empty.
     void show(session::SessionPtr session, const QString& path);
     // Fails without a change where `path` is the file of another tool that the session was imported from.
@@ -58,7 +61,10 @@ public:
     void close();
 
     const session::SessionPtr& session() const { return m_session; }
-    QString path() const { return m_path; }
+    QString path() const { return m_path; } // empty where the session is of several files
+    QStringList files() const { return m_files; } // those that the session was read from
+    static QString namesOf(const QStringList& files); // "rank0.json and 2 more"
+    QString title() const;                        // name of the file, "rank0 and 2 more"; empty without a name
     // A recording that is only in the program's own folder so far.
     bool unsaved() const;
     std::vector<session::QualityRow> quality() const; // empty without a session
@@ -82,7 +88,7 @@ public:
 signals:
     void sessionChanged();
     void openingChanged();
-    void openingCancelled(const QString& path); // by the user
+    void openingCancelled(const QStringList& files); // by the user
     // The memory will not bear the whole file, or the part that was chosen could not be opened: nothing was, and another
     // part may do.
     void partSuggested(const QString& path, const stepscope::base::Error& error);
@@ -101,20 +107,23 @@ private:
         std::optional<base::Error> tooLarge;
     };
     using Open = std::function<base::Result<Opening>(std::stop_token, const base::Progress&)>;
-    void startOpening(const QString& path, Open open, bool part);
+    static Opening asOpening(session::SessionPtr session);
+    void startOpening(const QStringList& files, Open open, bool part);
     void openChecked(const QString& path, bool checkMemory);
     bool isForeignSource(const QString& path) const;
-    void opened(base::Result<Opening> result, const QString& path, bool part);
-    void openFirstPart(const QString& path);
+    void opened(base::Result<Opening> result, const QStringList& files, bool part);
+    void openFirstPart(const QStringList& files);
     void leaveFirstPart();
-    void replace(session::SessionPtr session, const QString& path);
+    void showFiles(session::SessionPtr session, const QStringList& files);
+    void replace(session::SessionPtr session, const QStringList& files);
 
     const Services m_services;
     jobs::JobRunner& m_jobs;
     RecentFiles& m_recent;
     jobs::JobSlot m_openSlot, m_firstPartSlot, m_saveSlot;
     session::SessionPtr m_session;
-    QString m_path, m_openingPath;
+    QString m_path;
+    QStringList m_files, m_openingFiles;
     StepFilter m_filter;
     base::LayerId m_selectedLayer;
     bool m_measuring = false;
@@ -122,7 +131,7 @@ private:
     SpanSelection m_spans{*this};
     bool m_firstPart = false;
     session::SessionPtr m_beforeFirstPart; // comes back when the rest cannot be read or is not wanted
-    QString m_pathBefore;
+    QStringList m_filesBefore;
 };
 
 } // namespace stepscope::state

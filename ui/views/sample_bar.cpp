@@ -286,7 +286,7 @@ void SampleBar::fill()
             m_source->addItem(capital(fromUtf8(session->series()[i].name)), static_cast<int>(i));
         for (size_t i = 0; i < session->tracks().size(); ++i)
             if (session->tracks()[i].kind == session::TrackKind::thread && session->tracks()[i].lane == 0)
-                m_thread->addItem(fromUtf8(session->tracks()[i].name), static_cast<int>(i));
+                m_thread->addItem(fromUtf8(session::trackTitle(session->tracks()[i])), static_cast<int>(i));
         uint32_t phases = 0;
         for (const session::Label& label : session->labels()) phases |= analysis::phaseBit(label.phase);
         for (int i = 1; i < session::kPhaseCount; ++i)

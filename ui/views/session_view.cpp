@@ -49,7 +49,8 @@ void fill(QTreeWidget& tree, const state::Workbench& workbench)
     }
     QTreeWidgetItem* content = section(tree, tr("Content"));
     const auto count = [](size_t n) { return QString::fromStdString(present::formatCount(static_cast<int64_t>(n))); };
-    if (!workbench.path().isEmpty()) addRow(*content, tr("file"), workbench.path());
+    for (const QString& file : workbench.files())
+        addRow(*content, tr("file"), file);
     addRow(*content, tr("steps"), count(session->steps().size()));
     addRow(*content, tr("spans"), count(session->spanCount()));
     addRow(*content, tr("layers"), count(session->layers().size()));

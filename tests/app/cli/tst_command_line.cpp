@@ -55,6 +55,9 @@ private slots:
     void mistakesInAModelHaveAPlace();
     void convertWritesPlainRows();
     void convertRefusesUnknownFormats();
+    void severalFilesAreOneSession();
+    void mistakesWithSeveralFilesAreUsageErrors_data();
+    void mistakesWithSeveralFilesAreUsageErrors();
     void convertTellsHowToReplaceAFile();
     void convertReplacesNothingButFiles();
     void resultsAreWrittenThroughLinksAndKeepTheMode();
@@ -66,6 +69,22 @@ private:
 
     QTemporaryDir m_folder;
 };
+
+namespace {
+
+// A rank with one step of 100 us, a launch and its kernel; every rank has the same correlation id. Its first event is 5 us
+// after its base time.
+QByteArray rankTrace(int rank, qint64 base, int kernel)
+{
+    return QStringLiteral(
+        R"({"baseTimeNanoseconds":%1,"distributedInfo":{"rank":%2,"world_size":2},"traceEvents":[)" "\n"
+        R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#3","pid":9,"tid":1,"ts":5,"dur":100},)" "\n"
+        R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":1,"ts":15,"dur":10,"args":{"correlation":7}},)" "\n"
+        R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":35,"dur":%3,"args":{"correlation":7,"device":0,"stream":7}}]})" "\n")
+        .arg(base).arg(rank).arg(kernel).toUtf8();
+}
+
+} // namespace
 
 void TestCommandLine::initTestCase()
 {
@@ -524,6 +543,73 @@ void TestCommandLine::convertWritesPlainRows()
     QVERIFY2(rows.err.contains("stepscope convert wrote"), qPrintable(rows.err));
     QCOMPARE(run({"convert", "run.stepscope", "again.stepscope"}).code, 0);
     QCOMPARE(run({"report", "again.stepscope", "--format", "csv"}).out, run({"report", "run.stepscope", "--format", "csv"}).out);
+}
+
+// Rank 1 began 2 us after rank 0, and is moved by 1.5 us more. The kernels take 20 and 30 us.
+void TestCommandLine::severalFilesAreOneSession()
+{
+    QVERIFY(writeFile(path("r0.json"), rankTrace(0, 1767225600000000000, 20)));
+    QVERIFY(writeFile(path("r1.json"), rankTrace(1, 1767225600000002000, 30)));
+    const ProgramResult info = run({"info", "r1.json", "r0.json", "--format", "json", "--offset", "r1.json=+1.5us"});
+    QCOMPARE(info.code, 0);
+    const QJsonObject facts = QJsonDocument::fromJson(info.out.toUtf8()).object();
+    QCOMPARE(facts["spans"].toInt(), 6);
+    QCOMPARE(facts["complete"].toBool(), true);
+    QCOMPARE(facts["warnings"].toObject(), QJsonObject());
+    const QJsonArray files = facts["files"].toArray();
+    QCOMPARE(files.size(), 2);
+    QCOMPARE(files[0].toObject()["group"].toString(), QString("rank 0"));
+    QCOMPARE(files[0].toObject()["file"].toString(), QString("r0.json"));
+    QCOMPARE(files[0].toObject()["shift_ns"].toInt(), 0);
+    QCOMPARE(files[1].toObject()["group"].toString(), QString("rank 1"));
+    QCOMPARE(files[1].toObject()["shift_ns"].toInt(), 3500);
+    QCOMPARE(facts["named"].toObject()["gemm"].toObject()["total_ns"].toInt(), 50000);
+
+    const ProgramResult told = run({"info", "r0.json", "r1.json"});
+    QCOMPARE(told.code, 0);
+    QVERIFY2(told.out.contains("2 files as one session") && told.out.contains("rank 1: thread 1"), qPrintable(told.out));
+
+    const ProgramResult converted = run({"convert", "r0.json", "r1.json", "-o", "both.stepscope"});
+    QVERIFY2(converted.code == 0, qPrintable(converted.err));
+    for (const QStringList& from : {QStringList{"r0.json", "r1.json"}, QStringList{"both.stepscope"}}) {
+        const ProgramResult steps = run(QStringList{"report"} + from + QStringList{"--by", "step", "--format", "json"});
+        QVERIFY2(steps.code == 0, qPrintable(steps.err));
+        const QJsonArray rows = QJsonDocument::fromJson(steps.out.toUtf8()).object()["rows"].toArray();
+        QCOMPARE(rows.size(), 4); // with an average for each rank
+        for (int i = 0; i < 2; ++i) {
+            const QJsonObject row = rows[i].toObject();
+            QCOMPARE(row["step"].toInt(), 3); // its number in both files
+            QCOMPARE(row["Kernel"].toInt(), 20 + 10 * i);
+            QCOMPARE(rows[2 + i].toObject()["group"].toString(), QStringLiteral("rank %1").arg(i));
+            QCOMPARE(row["group"].toString(), QStringLiteral("rank %1").arg(i));
+        }
+    }
+}
+
+void TestCommandLine::mistakesWithSeveralFilesAreUsageErrors_data()
+{
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("told");
+    QTest::newRow("no -o") << QStringList{"convert", "m0.json", "m1.json", "out.csv"} << "-o";
+    QTest::newRow("no OUT") << QStringList{"convert", "m0.json"} << "OUT is missing";
+    QTest::newRow("OUT is a file") << QStringList{"convert", "m0.json", "m1.json", "-o", "m1.json"} << "same file";
+    QTest::newRow("offset of one file") << QStringList{"info", "m0.json", "--offset", "m0.json=1ms"} << "one file";
+    QTest::newRow("offset of none") << QStringList{"info", "m0.json", "m1.json", "--offset", "m2.json=1ms"} << "none of the files";
+    QTest::newRow("offset without a unit") << QStringList{"info", "m0.json", "m1.json", "--offset", "m1.json=5"} << "no offset";
+    QTest::newRow("offset without a file") << QStringList{"info", "m0.json", "m1.json", "--offset", "5ms"} << "names no file";
+    QTest::newRow("a model") << QStringList{"info", "m0.json", "described.jl"} << "described alone";
+}
+
+void TestCommandLine::mistakesWithSeveralFilesAreUsageErrors()
+{
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, told);
+    QVERIFY(writeFile(path("m0.json"), rankTrace(0, 1767225600000000000, 20)));
+    QVERIFY(writeFile(path("m1.json"), rankTrace(1, 1767225600000002000, 30)));
+    const ProgramResult result = run(arguments);
+    QVERIFY2(result.code == 2, qPrintable(QString::number(result.code) + result.err));
+    QVERIFY2(result.err.contains(told), qPrintable(result.err));
+    QVERIFY(QFile::exists(path("m1.json")) && !QFile::exists(path("out.csv")));
 }
 
 void TestCommandLine::convertRefusesUnknownFormats()

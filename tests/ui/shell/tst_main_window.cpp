@@ -304,6 +304,23 @@ private slots:
         QCOMPARE(f.workbench->path(), QString("/x/dropped.stepscope"));
     }
 
+    void filesDroppedTogetherAreOneSession()
+    {
+        Fixture f;
+        f.services.openTogether = [](const std::vector<std::string>& paths, std::stop_token, const base::Progress&) -> base::Result<session::SessionPtr> {
+            if (paths != std::vector<std::string>{"/x/rank0.json", "/x/rank1.json", "/x/rank2.json"}) return base::fail(base::ErrorCode::io, "other files");
+            return support::madeSession();
+        };
+        f.open();
+        QMimeData data;
+        data.setUrls({QUrl::fromLocalFile("/x/rank0.json"), QUrl::fromLocalFile("/x/rank1.json"), QUrl::fromLocalFile("/x/rank2.json")});
+        QDropEvent drop({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(f.window.get(), &drop);
+        QTRY_VERIFY(f.workbench->session() != nullptr);
+        QVERIFY2(f.window->windowTitle().startsWith("rank0 and 2 more"), qPrintable(f.window->windowTitle()));
+        QVERIFY(!f.window->messages().isVisible());
+    }
+
     void textIsNotAcceptedAsAFile()
     {
         Fixture f;

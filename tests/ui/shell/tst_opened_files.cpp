@@ -1,6 +1,6 @@
 // What the window tells of files that are cut, too large, or loaded in part; with the files themselves.
 #include "app/files/load_estimate.h"
-#include "app/files/open_any.h"
+#include "app/files/open_several.h"
 #include "ui/shell/message_bar.h"
 #include "ui/shell/part_dialog.h"
 #include "ui/shell/status_strip.h"
@@ -200,9 +200,9 @@ private slots:
     void aFileThatMemoryWillNotBearIsNotReadUntilTheUserWantsIt()
     {
         FileFixture f;
-        f.services.tooLarge = [](const std::string& path) -> std::optional<base::Error> {
+        f.services.tooLarge = [](const std::vector<std::string>& paths) -> std::optional<base::Error> {
             files::LoadEstimate estimate{uint64_t{40} << 30, uint64_t{20} << 30, uint64_t{8} << 30};
-            return files::tooLargeFor(estimate, path);
+            return files::tooLargeFor(estimate, paths.front());
         };
         f.open();
         const QString path = f.trace();
@@ -234,6 +234,36 @@ private slots:
     }
 
     // A small file is no question, whatever is free.
+    // Two ranks whose first events are 250 ns apart by their base times: each has its group, its name before its threads.
+    void ranksHaveAGroupOfTracksEach()
+    {
+        FileFixture f;
+        f.services.openTogether = [](const std::vector<std::string>& paths, std::stop_token stop, const base::Progress& progress) {
+            return files::openSeveral(std::vector<files::FileChoice>{{paths.at(0), 0}, {paths.at(1), 0}}, {}, stop, progress).map([](files::Opened opened) {
+                return std::move(opened.session);
+            });
+        };
+        f.open();
+        QStringList files;
+        for (int rank = 0; rank < 2; ++rank) {
+            QFile file(f.directory.filePath(QStringLiteral("r%1.json").arg(rank)));
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            file.write(QStringLiteral("{\"baseTimeNanoseconds\":%1,\"distributedInfo\":{\"rank\":%2},\"traceEvents\":[\n"
+                                      "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"ts\":5,\"dur\":40}]}\n")
+                           .arg(1767225600000000000 + 250 * rank).arg(rank).toUtf8());
+            files << file.fileName();
+        }
+        f.workbench->openTogether(files);
+        QTRY_VERIFY(f.workbench->session() != nullptr);
+        const session::Session& session = *f.workbench->session();
+        QCOMPARE(session.tracks().size(), size_t{2});
+        QCOMPARE(session.tracks()[0].group, std::string("rank 0"));
+        QCOMPARE(session.tracks()[1].group, std::string("rank 1"));
+        QCOMPARE(session.spans().start[1] - session.spans().start[0], base::TimeNs{250});
+        const QString listed = allText(*f.window->dock("session")->findChild<QTreeWidget*>());
+        for (const QString& file : files) QVERIFY2(listed.contains(file), qPrintable(listed));
+    }
+
     void theEstimateFollowsTheFile()
     {
         FileFixture f;

@@ -29,6 +29,12 @@ class TestWorkbench : public QObject {
                     return base::fail(base::ErrorCode::wrongFormat, "not a session", {path, 0}, "choose another file");
                 return support::madeSession();
             };
+            services.openTogether = [](const std::vector<std::string>& paths, std::stop_token, const base::Progress&) -> base::Result<session::SessionPtr> {
+                for (const std::string& path : paths)
+                    if (path.find("bad") != std::string::npos)
+                        return base::fail(base::ErrorCode::wrongFormat, "not a session", {path, 0}, "choose another file");
+                return support::madeSession();
+            };
             services.saveSession = [](const session::Session&, const std::string& path, std::stop_token, const base::Progress&) -> base::Status {
                 if (path.find("full") != std::string::npos) return base::fail(base::ErrorCode::diskFull, "no space left", {path});
                 QFile file(QString::fromStdString(path));
@@ -66,6 +72,73 @@ private slots:
         QCOMPARE(bench.path(), QString("/x/good.stepscope"));
         QVERIFY(failed.first().first().toString().contains("bad.stepscope"));
         QVERIFY(f.recent.files().isEmpty());
+    }
+
+    void severalFilesAreOneSession()
+    {
+        Fixture f;
+        const QString a = f.directory.filePath("rank0.json"), b = f.directory.filePath("rank1.json");
+        for (const QString& file : {a, b}) {
+            QFile made(file);
+            QVERIFY(made.open(QIODevice::WriteOnly));
+        }
+        state::Workbench bench(f.services, f.jobs, f.recent);
+        QSignalSpy changed(&bench, &state::Workbench::sessionChanged), failed(&bench, &state::Workbench::failed);
+        bench.openTogether({a, b});
+        QCOMPARE(bench.openingFiles(), (QStringList{a, b}));
+        QVERIFY(changed.wait());
+        QCOMPARE(bench.files(), (QStringList{a, b}));
+        QCOMPARE(bench.path(), QString());
+        QCOMPARE(bench.title(), QString("rank0 and 1 more"));
+        QCOMPARE(f.recent.files(), (QStringList{a, b}));
+        // Neither of them is overwritten; another file is the session's own from then on.
+        bench.saveAs(b);
+        QCOMPARE(failed.size(), 1);
+        QSignalSpy saved(&bench, &state::Workbench::saved);
+        bench.saveAs(f.directory.filePath("both.stepscope"));
+        QVERIFY(saved.wait());
+        QCOMPARE(bench.files(), QStringList{f.directory.filePath("both.stepscope")});
+        QCOMPARE(bench.title(), QString("both"));
+    }
+
+    void severalFilesOpenTogetherOrNotAtAll()
+    {
+        Fixture f;
+        state::Workbench bench(f.services, f.jobs, f.recent);
+        bench.show(support::madeSession(), "/x/good.stepscope");
+        QSignalSpy failed(&bench, &state::Workbench::failed);
+        bench.openTogether({"/x/a.json", "/x/bad.json", "/x/c.json"});
+        QVERIFY(failed.wait());
+        QVERIFY(failed.last().first().toString().contains("a.json and 2 more"));
+        QCOMPARE(bench.path(), QString("/x/good.stepscope"));
+        QVERIFY(f.recent.files().isEmpty());
+        // A model has no place among them.
+        bench.openTogether({"/x/a.json", "/x/lenet.jl"});
+        QCOMPARE(failed.size(), 2);
+        QVERIFY(QString::fromStdString(failed.last().at(1).value<base::Error>().message).contains("lenet.jl"));
+        QVERIFY(!bench.opening());
+        bench.openTogether({});
+        QVERIFY(!bench.opening());
+        QSignalSpy changed(&bench, &state::Workbench::sessionChanged);
+        bench.openTogether({"/x/one.stepscope"}); // one file is opened as ever
+        QVERIFY(changed.wait());
+        QCOMPARE(bench.path(), QString("/x/one.stepscope"));
+    }
+
+    void filesThatMemoryWillNotBearTogetherAreNotRead()
+    {
+        Fixture f;
+        std::vector<std::string> asked;
+        f.services.tooLarge = [&asked](const std::vector<std::string>& paths) -> std::optional<base::Error> {
+            asked = paths;
+            return base::Error{base::ErrorCode::unavailable, "too large", {}, {}};
+        };
+        state::Workbench bench(f.services, f.jobs, f.recent);
+        QSignalSpy failed(&bench, &state::Workbench::failed);
+        bench.openTogether({"/x/a.json", "/x/b.json"});
+        QVERIFY(failed.wait());
+        QCOMPARE(asked, (std::vector<std::string>{"/x/a.json", "/x/b.json"}));
+        QVERIFY(bench.session() == nullptr);
     }
 
     void openingCanBeCancelled()
