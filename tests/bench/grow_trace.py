@@ -2,7 +2,7 @@
 """grow_trace.py IN.json[.gz] OUT.json COPIES: repeats the events of a real Kineto trace.
 
 Copy k has its times shifted by k times the length of the trace, and its correlation, external, flow and sequence ids
-by k times their range, so that ids stay unique. The layout of the file stays as it is. Metadata and the events of the
+by k times their range, so that ids stay unique. A number below 1 takes that share of the events, once. The layout of the file stays as it is. Metadata and the events of the
 profiler itself are kept once.
 """
 import gzip
@@ -14,15 +14,18 @@ HOLE = re.compile(r'"(ts|correlation|External id|external id|id|Ev Idx|Sequence 
 
 
 def main():
-    source, target, copies = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    source, target, copies = sys.argv[1], sys.argv[2], float(sys.argv[3])
     opened = gzip.open if source.endswith('.gz') else open
     with opened(source, 'rt', encoding='utf-8') as file:
         text = file.read()
     begin = text.index('"traceEvents": [') + len('"traceEvents": [')
-    end = text.rindex('\n  ]')
+    end = max(text.rfind('\n  ]'), text.rfind('\n]'))
     events = [e.strip().rstrip(',') for e in re.split(r',?\n  (?=\{)', text[begin:end]) if e.strip()]
     once = [e for e in events if any(mark in e for mark in ONCE)]
     repeated = [e for e in events if not any(mark in e for mark in ONCE)]
+    if copies < 1:
+        repeated = repeated[:max(1, int(len(repeated) * copies))]
+    copies = max(1, int(copies))
     body = '\n  ' + ',\n  '.join(repeated)
     times = [int(t) for t in re.findall(r'"ts": (\d+)', body)]
     shift = max(times) - min(times) + 1000

@@ -1,10 +1,14 @@
 // Loading a Kineto trace: our importer against the bare parser on the same file (the floor), each in a process of its own
 // so that the peak memory is its own.
 //
-//   bench_load FILE [RUNS]     default: 3 runs, of which the fastest counts; the file should be in the page cache
+//   bench_load FILE [RUNS [PACKED]]   default: 3 runs, of which the fastest counts; the file should be in the page cache.
+//                                     PACKED: the same file packed
+//
+// load.py grows a trace to several sizes and adds the peers: ./dev bench load TRACE
 //
 // The floor is simdjson on 1 MB windows of one recycled buffer, six members of every event into columns, names interned,
 // one thread: no arguments, arrows, nesting or repair. It cuts windows at Kineto's own lines, so it reads only that layout.
+#include "app/files/open_any.h"
 #include "core/importers/importer.h"
 
 #include <simdjson.h>
@@ -83,6 +87,12 @@ struct Floor {
         }
     }
 
+    static size_t lastEvent(std::string_view text)
+    {
+        const size_t indented = text.rfind("\n  }\n  ]");
+        return indented != text.npos ? indented : text.rfind("\n  }\n]");
+    }
+
     bool run(const char* path)
     {
         constexpr size_t kWindow = size_t{1} << 20;
@@ -114,7 +124,7 @@ struct Floor {
                 begin += kList.size() - 1;
                 first = false;
             }
-            const size_t cut = ended ? text.rfind("\n  }\n  ]") : text.rfind("\n  },\n");
+            const size_t cut = ended ? lastEvent(text) : text.rfind("\n  },\n");
             if (cut == text.npos) break;
             const size_t end = cut + 4;
             const char kept = buffer[end];
@@ -155,6 +165,15 @@ Outcome measureImport(const char* path)
     return outcome;
 }
 
+// What the workbench shows before the whole is read; a file that is read fast enough has none.
+Outcome measureFirstPart(const char* path)
+{
+    Outcome outcome;
+    const base::Result<session::SessionPtr> part = files::openFirstPart(path, {});
+    if (part && *part != nullptr) outcome.events = outcome.spans = (*part)->spans().size();
+    return outcome;
+}
+
 // In a child process; its own peak.
 Outcome measure(Outcome (*run)(const char*), const char* path)
 {
@@ -183,7 +202,7 @@ Outcome measure(Outcome (*run)(const char*), const char* path)
 
 void print(const char* what, const Outcome& o, double floorCpu)
 {
-    std::printf("| %-14s | %8.3f | %8.3f | %7.2f | %8.1f | %10llu | %8.1f |\n", what, o.wall, o.cpu, floorCpu > 0 ? o.cpu / floorCpu : 0.0,
+    std::printf("| %-22s | %8.3f | %8.3f | %7.2f | %8.1f | %10llu | %8.1f |\n", what, o.wall, o.cpu, floorCpu > 0 ? o.cpu / floorCpu : 0.0,
                 static_cast<double>(o.peakKb) / 1024, static_cast<unsigned long long>(o.spans),
                 o.spans > 0 ? static_cast<double>(o.peakKb) * 1024 / static_cast<double>(o.spans) : 0.0);
 }
@@ -193,22 +212,32 @@ void print(const char* what, const Outcome& o, double floorCpu)
 int main(int argc, char** argv)
 {
     if (argc < 2) {
-        std::fprintf(stderr, "usage: bench_load FILE [RUNS]\n");
+        std::fprintf(stderr, "usage: bench_load FILE [RUNS [PACKED]]\n");
         return 2;
     }
     const int runs = argc > 2 ? std::max(1, std::atoi(argv[2])) : 3;
-    Outcome floor, ours;
-    for (int i = 0; i < runs; ++i) { // alternating, so that a change of the machine's speed meets both
-        const Outcome f = measure(measureFloor, argv[1]), o = measure(measureImport, argv[1]);
-        if (i == 0 || f.cpu < floor.cpu) floor = f;
-        if (i == 0 || o.cpu < ours.cpu) ours = o;
+    const char* packedFile = argc > 3 ? argv[3] : nullptr;
+    Outcome floor, ours, packed, first;
+    const auto keepFastest = [](int run, Outcome& best, const Outcome& one) {
+        if (run == 0 || one.cpu < best.cpu) best = one;
+    };
+    for (int i = 0; i < runs; ++i) { // alternating, so that a change of the machine's speed meets all
+        keepFastest(i, floor, measure(measureFloor, argv[1]));
+        keepFastest(i, ours, measure(measureImport, argv[1]));
+        keepFastest(i, first, measure(measureFirstPart, argv[1]));
+        if (packedFile != nullptr) { // on two threads: by the clock
+            const Outcome one = measure(measureImport, packedFile);
+            if (i == 0 || one.wall < packed.wall) packed = one;
+        }
     }
     std::printf("%s, fastest of %d\n", argv[1], runs);
-    std::printf("| %-14s | %8s | %8s | %7s | %8s | %10s | %8s |\n", "", "wall s", "cpu s", "x floor", "peak MB", "spans", "B/span");
+    std::printf("| %-22s | %8s | %8s | %7s | %8s | %10s | %8s |\n", "", "wall s", "cpu s", "x floor", "peak MB", "spans", "B/span");
     std::printf("|---|---|---|---|---|---|---|\n");
     if (floor.events > 0) print("floor", floor, floor.cpu);
     else std::printf("the floor does not read this layout\n");
     print("stepscope", ours, floor.cpu);
+    if (packedFile != nullptr) print("stepscope, packed", packed, floor.cpu);
+    if (first.events > 0) print("stepscope, first part", first, floor.cpu);
     std::printf("span columns and places: %.1f bytes per span\n", ours.columnBytes);
     return ours.events > 0 ? 0 : 1;
 }
