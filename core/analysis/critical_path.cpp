@@ -210,8 +210,9 @@ void Graph::addWaitsWithoutRecord()
             work = own->second;
         } else {
             auto after = std::partition_point(m_works.begin(), m_works.end(), [&](uint32_t node) { return timeOf(node) <= end; });
-            while (after != m_works.begin() && m_trace.groupOf(m_rows[*std::prev(after) / 2]) != m_trace.groupOf(m_rows[call]))
-                --after; // another file's device
+            const size_t group = m_trace.groupOf(m_rows[call]); // not of another file's device
+            while (after != m_works.begin() && timeOf(*std::prev(after)) > timeOf(beginNode(call)) && m_trace.groupOf(m_rows[*std::prev(after) / 2]) != group)
+                --after;
             if (after != m_works.begin()) work = *std::prev(after);
         }
         if (work != kNone && timeOf(work) > timeOf(beginNode(call)) && timeOf(work) <= end) addEdge(work, endNode(call), PathBound::host, end - timeOf(work));
