@@ -219,8 +219,8 @@ private slots:
         mixed.add("wait", 2, 5, slow);
         const SampleProfile both = analysis::sampleProfile(mixed.build(), {});
         QCOMPARE(both.tree.node(find(both.tree, "run")).ownSlow, int64_t{5});
-        QCOMPARE(both.tree.node(find(both.tree, "wait")).flags, uint32_t{session::kWaiting});
-        QCOMPARE(both.tree.node(find(both.tree, "wait")).ownWaiting, int64_t{10});
+        QCOMPARE(both.tree.node(find(both.tree, "OpenMP wait")).flags, uint32_t{session::kWaiting});
+        QCOMPARE(both.tree.node(find(both.tree, "OpenMP wait")).ownWaiting, int64_t{10});
     }
 
     void framesMergeByAddressLineOrFunction_data()

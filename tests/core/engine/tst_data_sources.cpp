@@ -116,7 +116,7 @@ void TestDataSources::csvMistakesHaveTheirPlace_data()
                                 << "never closed";
     QTest::newRow("after quote") << QByteArray("1,2,0\n3,\"4\"4,0\n") << false << ErrorCode::syntax << 2 << 6
                                  << "after a closing quote";
-    QTest::newRow("nan") << QByteArray("1,nan,0\n") << false << ErrorCode::syntax << 1 << 3 << "range of float32";
+    QTest::newRow("nan") << QByteArray("1,nan,0\n") << false << ErrorCode::syntax << 1 << 3 << "not a finite number";
     QTest::newRow("too large") << QByteArray("1,1e99,0\n") << false << ErrorCode::syntax << 1 << 3
                                << "range of float32";
     QTest::newRow("one column") << QByteArray("1\n2\n") << false << ErrorCode::invalidArgument << 1 << 0

@@ -314,6 +314,9 @@ private slots:
         f.open();
         QMimeData data;
         data.setUrls({QUrl::fromLocalFile("/x/rank0.json"), QUrl::fromLocalFile("/x/rank1.json"), QUrl::fromLocalFile("/x/rank2.json")});
+        QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(f.window.get(), &enter);
+        QVERIFY(enter.isAccepted());
         QDropEvent drop({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
         QCoreApplication::sendEvent(f.window.get(), &drop);
         QTRY_VERIFY(f.workbench->session() != nullptr);
