@@ -34,7 +34,9 @@ std::string sampleSummary(const analysis::SampleProfile& profile)
 {
     const analysis::FlameTree& tree = profile.tree;
     std::string text = fmt::format("{} {}", formatCount(profile.samples), profile.samples == 1 ? "sample" : "samples");
-    text += fmt::format(", {} of {}", formatWeight(tree, static_cast<double>(profile.total)), tree.weightName.starts_with("cpu ") ? "CPU" + tree.weightName.substr(3) : tree.weightName);
+    const std::string name = tree.weightName.starts_with("cpu ") ? "CPU" + tree.weightName.substr(3) : tree.weightName;
+    const bool things = tree.weightName == "allocations"; // "3 allocations", but "3 s of CPU time"
+    text += fmt::format(", {}{}{}", formatWeight(tree, static_cast<double>(profile.total)), things ? " " : " of ", name);
     if (tree.steps > 0) text += fmt::format(", {} {}", formatCount(tree.steps), tree.steps == 1 ? "step" : "steps");
     if (tree.warmupOnly) text += ", all of them warm-up";
     else if (tree.warmupLeftOut > 0) text += fmt::format(", {} warm-up left out", formatCount(tree.warmupLeftOut));
