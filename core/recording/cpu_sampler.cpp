@@ -131,6 +131,8 @@ struct CpuSampler::Impl final : ThreadObserver, RecordingSource {
     bool running = false, everStarted = false, described = false;
     pid_t process = ::getpid();
     bool inChild = false;
+    // In a child the worker is gone, and may have left the collector locked in the middle of a change.
+    bool forked() const { return inChild || (process != 0 && ::getpid() != process); }
     std::thread worker;
     Clock::time_point startedAt{};
     double runNs = 0;       // of earlier periods
@@ -292,7 +294,7 @@ void CpuSampler::Impl::endWorker()
     stopping.store(true);
     ::sem_post(wakeUp.get());
     if (!worker.joinable()) return;
-    if (inChild || ::getpid() != process) worker.detach(); // it runs in the parent alone
+    if (forked()) worker.detach(); // it runs in the parent alone
     else worker.join();
 }
 
@@ -302,7 +304,7 @@ void CpuSampler::Impl::stop()
     if (!running) return;
     running = false;
     end();
-    collector.forgetWaits();
+    if (!forked()) collector.forgetWaits();
     forks += static_cast<int64_t>(registry.forks() - forksBefore);
     runNs += std::chrono::duration<double, std::nano>(Clock::now() - startedAt).count();
 }
@@ -445,7 +447,7 @@ SamplingStatistics CpuSampler::Impl::statistics() const
 {
     const std::lock_guard lock(control);
     SamplingStatistics s;
-    const StackCollector::Counts counts = collector.counts();
+    const StackCollector::Counts counts = forked() ? StackCollector::Counts{} : collector.counts();
     s.running = running;
     s.mode = everStarted ? options.mode : SampleMode::off;
     s.method = everStarted ? plan.method : SamplingMethod::none;
@@ -525,7 +527,7 @@ void CpuSampler::stop() { m_impl->stop(); }
 void CpuSampler::clear()
 {
     m_impl->lostBefore.store(m_impl->lost.load());
-    m_impl->collector.clear();
+    if (!m_impl->forked()) m_impl->collector.clear();
 }
 
 SamplingStatistics CpuSampler::statistics() const { return m_impl->statistics(); }

@@ -629,6 +629,28 @@ private slots:
         QVERIFY(run.samples().size() > 50);
     }
 
+    // Whatever the sampler's thread was doing when the child was made.
+    void forkedChildrenMayAskTheSamplerAtAnyTime()
+    {
+        const Recorded run = record(options(5000), [](Recorder&, CpuSampler& sampler) {
+            for (int i = 0; i < 100; ++i) {
+                deepRed(30, 1'000'000);
+                const pid_t child = ::fork();
+                if (child == 0) {
+                    ::alarm(30); // ends a child that hangs
+                    static_cast<void>(sampler.statistics());
+                    sampler.stop();
+                    sampler.clear();
+                    ::_exit(0);
+                }
+                int status = 0;
+                QCOMPARE(::waitpid(child, &status, 0), child);
+                QVERIFY(WIFEXITED(status));
+            }
+        });
+        QCOMPARE(quality(*run.session, "children-not-sampled"), int64_t{100});
+    }
+
     void threadsThatOutliveTheirMakerBelongToNoStep()
     {
         const Recorded run = record(options(), [](Recorder& recorder, CpuSampler&) {
